@@ -1,0 +1,253 @@
+//! Congestion controls: how much may be in flight, and how fast it may leave.
+//!
+//! A law sees events and answers two questions, [`CongestionControl::cwnd`] and
+//! [`CongestionControl::pacing_rate`]. *What* to send again is the business of loss recovery, which lives
+//! with the endpoint; while recovery runs, it governs the window and takes the law's [`ssthresh`] as its
+//! target (RFC 6937), so a law only says what the window is to be once the hole is repaired.
+//!
+//! To add one: a file beside this one, a `mod` line and an [`Entry`] in [`REGISTRY`]. See `CONTRIBUTING.md`.
+//!
+//! [`ssthresh`]: CongestionControl::ssthresh
+
+use crate::params::{self, Flavour, Given, Params, Spec};
+use crate::rng::Stream;
+use crate::units::{Duration, Rate, Time};
+
+mod newreno;
+mod reno;
+mod window;
+
+pub use window::Window;
+
+/// Every congestion control there is, in the order in which `cclab list algorithms` shows them.
+pub static REGISTRY: &[Entry] = &[reno::ENTRY, newreno::ENTRY];
+
+/// A congestion control as the registry knows it.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Name in scenario files; the file and the docs page have the same.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Paper or RFC, and what we follow where Linux differs.
+    pub source: &'static str,
+    /// Parameters.
+    pub params: &'static [Spec],
+    /// Builds the law.
+    pub build: fn(&Context, &Params) -> Box<dyn CongestionControl>,
+}
+
+/// What a law is told when its connection is made.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Initial window, in segments.
+    pub initial_window: u32,
+    /// Initial slow-start threshold, in bytes; `None` is "arbitrarily high" (RFC 5681 §3.1).
+    pub initial_ssthresh: Option<u64>,
+    /// Whom to follow where Linux and the paper differ.
+    pub flavour: Flavour,
+    /// Whether the sender paces its segments.
+    pub paced: bool,
+    /// A random stream of the flow's own.
+    pub rng: Stream,
+}
+
+impl Context {
+    /// A context for tests and notebooks: this MSS, an initial window of 10, Linux flavour, no pacing.
+    pub fn new(mss: u32) -> Self {
+        Context {
+            mss,
+            initial_window: 10,
+            initial_ssthresh: None,
+            flavour: Flavour::Linux,
+            paced: false,
+            rng: Stream::new(0, "cc"),
+        }
+    }
+}
+
+/// The registered congestion control called `name`.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().find(|e| e.name == name)
+}
+
+impl Entry {
+    /// Builds the law from parameters as written.
+    ///
+    /// # Errors
+    /// A parameter it does not have, or a value out of bounds.
+    pub fn make(&self, cx: &Context, given: &[(String, Given)]) -> Result<Box<dyn CongestionControl>, params::Error> {
+        let params = Params::resolve(self.params, given, cx.flavour)?;
+        Ok((self.build)(cx, &params))
+    }
+}
+
+/// Where the sender stands in loss recovery (the names are Linux's).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing wrong.
+    #[default]
+    Open,
+    /// Duplicate or selective acknowledgements seen, nothing marked lost.
+    Disorder,
+    /// Reducing because of an ECN echo or a loss repaired by a tail probe.
+    Cwr,
+    /// Fast retransmit under way.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// Forward-path timing of the packet that caused an ACK (TCP Santa Cruz and other one-way-delay laws).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneWay {
+    /// First sequence number of that packet.
+    pub seq: u64,
+    /// When this copy of it was sent, by the sender's clock.
+    pub sent: Time,
+    /// When it arrived, by the receiver's clock (the same clock in the simulator).
+    pub arrived: Time,
+}
+
+/// An acknowledgement was taken in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckEvent {
+    /// Now.
+    pub now: Time,
+    /// Bytes newly acknowledged cumulatively.
+    pub acked_bytes: u64,
+    /// Bytes newly delivered: cumulatively or selectively acknowledged for the first time.
+    pub delivered_bytes: u64,
+    /// RTT sample of this ACK, if it has a valid one.
+    pub rtt: Option<Duration>,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Duration,
+    /// Smallest RTT seen on the connection (windowed as the endpoint is configured); zero before the first.
+    pub min_rtt: Duration,
+    /// Bytes in flight (RFC 6675's pipe) after this ACK.
+    pub bytes_in_flight: u64,
+    /// Bytes in flight before this ACK.
+    pub prior_in_flight: u64,
+    /// First unacknowledged offset, after this ACK.
+    pub snd_una: u64,
+    /// Next offset to be sent for the first time.
+    pub snd_nxt: u64,
+    /// Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation), if valid.
+    pub delivery_rate: Option<Rate>,
+    /// Whether that sample was taken while the application limited the sender.
+    pub app_limited: bool,
+    /// Bytes delivered on the connection so far.
+    pub delivered: u64,
+    /// `delivered` when the newest packet acknowledged here was sent: a round has passed once this
+    /// exceeds the `delivered` noted at its start.
+    pub prior_delivered: u64,
+    /// Bytes marked lost by this ACK.
+    pub lost_bytes: u64,
+    /// Whether the window may grow: the sender was limited by it, and recovery does not govern it.
+    pub may_grow: bool,
+    /// Where loss recovery stands after this ACK.
+    pub phase: Phase,
+    /// Forward-path timing of the packet that caused this ACK.
+    pub one_way: Option<OneWay>,
+    /// Whether the ACK carried an ECN echo.
+    pub ecn_echo: bool,
+}
+
+/// Why the law is told to reduce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// A loss was detected; the first of its window.
+    Loss,
+    /// An ECN echo; the first of its window.
+    Ecn,
+    /// A tail-loss probe repaired a loss.
+    TailLoss,
+}
+
+/// Congestion was detected: once per window of data.
+#[derive(Clone, Copy, Debug)]
+pub struct CongestionEvent {
+    /// Now.
+    pub now: Time,
+    /// How it was detected.
+    pub signal: Signal,
+    /// Bytes sent and not yet cumulatively acknowledged (RFC 5681's FlightSize).
+    pub flight_size: u64,
+    /// Smoothed RTT.
+    pub srtt: Duration,
+    /// Smallest RTT.
+    pub min_rtt: Duration,
+}
+
+/// The retransmission timer expired.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeoutEvent {
+    /// Now.
+    pub now: Time,
+    /// Bytes sent and not yet cumulatively acknowledged (RFC 5681's FlightSize).
+    pub flight_size: u64,
+    /// Whether this is the first timeout for this data: only then does ssthresh fall (RFC 5681 §3.1).
+    pub first: bool,
+}
+
+/// Recovery ended; everything that was outstanding when it began has been acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct RecoveredEvent {
+    /// Now.
+    pub now: Time,
+    /// Which phase was left.
+    pub phase: Phase,
+}
+
+/// The last reduction turned out to be a mistake (Eifel, DSACK, F-RTO): restore what it took.
+#[derive(Clone, Copy, Debug)]
+pub struct UndoEvent {
+    /// Now.
+    pub now: Time,
+}
+
+/// The sender was idle or did not use its window; the endpoint proposes a smaller one
+/// (RFC 2861, RFC 5681 §4.1). Window-based laws take it, rate-based ones need not.
+#[derive(Clone, Copy, Debug)]
+pub struct RestartEvent {
+    /// Now.
+    pub now: Time,
+    /// How long nothing was sent (zero when data was sent but the window not used).
+    pub idle: Duration,
+    /// Proposed window, in bytes.
+    pub cwnd: u64,
+    /// Proposed slow-start threshold, in bytes.
+    pub ssthresh: u64,
+}
+
+/// A law of congestion control.
+///
+/// Hooks are past events; they return nothing and read no clock. The window is asked for afterwards.
+pub trait CongestionControl: Send {
+    /// An ACK was taken in. In [`Phase::Recovery`] and [`Phase::Cwr`] recovery governs the window.
+    fn on_ack(&mut self, ev: &AckEvent);
+    /// Congestion was detected, for the first time in this window. The law lowers its window and its
+    /// [`ssthresh`](Self::ssthresh) at once; the endpoint steers the bytes in flight there.
+    fn on_congestion(&mut self, ev: &CongestionEvent);
+    /// The retransmission timer expired.
+    fn on_timeout(&mut self, ev: &TimeoutEvent);
+    /// Recovery ended.
+    fn on_recovered(&mut self, _ev: &RecoveredEvent) {}
+    /// The last reduction was a mistake.
+    fn on_undo(&mut self, ev: &UndoEvent);
+    /// The sender restarts after being idle, or did not use its window.
+    fn on_restart(&mut self, ev: &RestartEvent);
+
+    /// Congestion window, in bytes; at least one MSS.
+    fn cwnd(&self) -> u64;
+    /// Slow-start threshold, in bytes; `u64::MAX` while it is arbitrarily high.
+    fn ssthresh(&self) -> u64;
+    /// The law's own pacing rate. `None`: the endpoint derives one from cwnd and srtt if pacing is on.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    /// What the law wants recorded, under its own names, in SI units or segments.
+    fn signals(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
+}

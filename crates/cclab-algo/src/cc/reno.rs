@@ -1,0 +1,155 @@
+//! Reno: additive increase, multiplicative decrease.
+//!
+//! Sources: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; RFC 5681; Linux `tcp_cong.c`.
+//! Where they differ: RFC 5681 halves FlightSize, Linux halves cwnd (they differ when the sender did not use
+//! its window); RFC 5681 eq. 3 adds a fraction on each ACK, Linux saves up whole segments. The `flavour` of
+//! the flow's profile decides.
+
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
+};
+use crate::params::{Flavour, Params};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "reno",
+    summary: "additive increase by one segment per RTT, halving on loss",
+    source: "RFC 5681; Jacobson, SIGCOMM 1988; Linux tcp_cong.c",
+    params: &[],
+    build: |cx, params| Box::new(Reno::new(cx, params)),
+};
+
+/// Reno's window law.
+pub struct Reno {
+    window: Window,
+    flavour: Flavour,
+}
+
+impl Reno {
+    /// The law for a new connection.
+    pub fn new(cx: &Context, _params: &Params) -> Self {
+        Reno { window: Window::new(cx), flavour: cx.flavour }
+    }
+
+    /// ssthresh = max(FlightSize / 2, 2) (RFC 5681 eq. 4); Linux: of cwnd, whole segments.
+    fn half(&self, flight_size: u64) -> f64 {
+        match self.flavour {
+            Flavour::Linux => (self.window.cwnd / 2.0).floor().max(2.0),
+            Flavour::Paper => (self.window.segments(flight_size) / 2.0).max(2.0),
+        }
+    }
+}
+
+impl CongestionControl for Reno {
+    fn on_ack(&mut self, ev: &AckEvent) {
+        if !ev.may_grow {
+            return;
+        }
+        let mut acked = self.window.segments(ev.acked_bytes);
+        if self.window.in_slow_start() {
+            acked = self.window.slow_start(acked);
+        }
+        if acked > 0.0 {
+            let w = self.window.cwnd;
+            match self.flavour {
+                Flavour::Linux => self.window.add_credit(w.floor(), acked),
+                Flavour::Paper => self.window.add_fraction(w, acked),
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, ev: &CongestionEvent) {
+        self.window.reduce(self.half(ev.flight_size));
+    }
+
+    fn on_timeout(&mut self, ev: &TimeoutEvent) {
+        self.window.time_out(ev.first.then(|| self.half(ev.flight_size)));
+    }
+
+    fn on_undo(&mut self, _ev: &UndoEvent) {
+        self.window.undo();
+    }
+
+    fn on_restart(&mut self, ev: &RestartEvent) {
+        self.window.restart(ev);
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.window.cwnd_bytes()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::units::{Duration, Time};
+
+    const MSS: u32 = 1000;
+
+    fn law(flavour: Flavour, w: u32) -> Reno {
+        let cx = Context { initial_window: w, initial_ssthresh: Some(1), flavour, ..Context::new(MSS) };
+        Reno::new(&cx, &Params::resolve(&[], &[], flavour).unwrap())
+    }
+    fn ack(law: &mut Reno, segments: u64) {
+        law.on_ack(&AckEvent { acked_bytes: segments * u64::from(MSS), may_grow: true, ..AckEvent::default() });
+    }
+
+    /// RFC 5681 eq. 3: W = 10, an ACK of one segment gives 10.1.
+    #[test]
+    fn the_rfc_adds_a_fraction() {
+        let mut reno = law(Flavour::Paper, 10);
+        ack(&mut reno, 1);
+        assert_eq!(reno.cwnd(), 10_100);
+    }
+
+    /// Linux: one more after ten credits.
+    #[test]
+    fn linux_saves_up_whole_segments() {
+        let mut reno = law(Flavour::Linux, 10);
+        for _ in 0..9 {
+            ack(&mut reno, 1);
+            assert_eq!(reno.cwnd(), 10_000);
+        }
+        ack(&mut reno, 1);
+        assert_eq!(reno.cwnd(), 11_000);
+    }
+
+    /// RFC 5681 eq. 4: W = 100 lost gives 50; Linux takes cwnd, the RFC FlightSize.
+    #[test]
+    fn loss_halves() {
+        let event = |flight_size| CongestionEvent {
+            now: Time::ZERO,
+            signal: Signal::Loss,
+            flight_size,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+        };
+        let mut linux = law(Flavour::Linux, 100);
+        linux.on_congestion(&event(40_000));
+        assert_eq!((linux.cwnd(), linux.ssthresh()), (50_000, 50_000));
+        let mut rfc = law(Flavour::Paper, 100);
+        rfc.on_congestion(&event(40_000));
+        assert_eq!((rfc.cwnd(), rfc.ssthresh()), (20_000, 20_000));
+        linux.on_undo(&UndoEvent { now: Time::ZERO });
+        assert_eq!(linux.cwnd(), 100_000);
+    }
+
+    /// W = 100: a timeout gives W = 1, ssthresh 50; back at 50 after ceil(log2 50) = 6 round trips.
+    #[test]
+    fn timeout_restarts_in_slow_start() {
+        let mut reno = law(Flavour::Linux, 100);
+        reno.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 100_000, first: true });
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (1_000, 50_000));
+        for round in 1..=6 {
+            let w = reno.cwnd() / 1000;
+            (0..w).for_each(|_| ack(&mut reno, 1));
+            assert_eq!(reno.cwnd() >= 50_000, round == 6);
+        }
+        reno.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 1_000, first: false });
+        assert_eq!(reno.ssthresh(), 50_000, "a repeated timeout leaves ssthresh alone");
+    }
+}

@@ -1,0 +1,1 @@
+//! Ways to leave slow start before it overflows the queue.

@@ -1,0 +1,191 @@
+//! The options of an endpoint, and the two named profiles.
+
+use cclab_algo::Duration;
+use cclab_algo::params::Flavour;
+
+/// Loss recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Go back N from cwnd = 1 (Jacobson 1988).
+    Tahoe,
+    /// Fast retransmit and fast recovery, left by the first new ACK (RFC 2581).
+    Reno,
+    /// Stays in recovery across partial ACKs (RFC 6582).
+    NewReno,
+    /// RFC 6675, the window steered by PRR (RFC 6937) unless `prr` is off.
+    Sack,
+    /// RACK-TLP (RFC 8985), the window steered by PRR.
+    Rack,
+}
+
+/// How the retransmission timeout is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoStyle {
+    /// RTO = srtt + max(4 rttvar, `min`), mdev_max per round (Linux `tcp_rtt_estimator`).
+    Linux,
+    /// RTO = max(`min`, srtt + max(G, 4 rttvar)) (RFC 6298).
+    Rfc6298,
+}
+
+/// Retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Whose rule.
+    pub style: RtoStyle,
+    /// Floor (of the RTO in RFC 6298, of the variance term in Linux).
+    pub min: Duration,
+    /// Ceiling, also of the back-off.
+    pub max: Duration,
+    /// Before the first RTT sample.
+    pub initial: Duration,
+    /// Clock granularity G: RTT samples are rounded up to it where it is not zero.
+    pub granularity: Duration,
+}
+
+/// Delayed acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// An ACK for every n-th full segment; 1 acknowledges each.
+    pub every: u32,
+    /// First delay; Linux adapts it (ATO) when `adaptive`.
+    pub timeout: Duration,
+    /// Adapt the timeout to the gaps between segments (Linux ATO, 40 to 200 ms).
+    pub adaptive: bool,
+    /// Segments acknowledged at once at the start of a connection (Linux quick-ACK, up to 16).
+    pub quickack: u32,
+}
+
+/// Pacing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// Segments leave as the window opens.
+    Off,
+    /// At 2 cwnd/srtt while cwnd < ssthresh/2 and 1.2 cwnd/srtt after (Linux `tcp_update_pacing_rate`),
+    /// or at the law's own rate.
+    On,
+}
+
+/// A named set of options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// What a current kernel does.
+    Linux,
+    /// What the papers of around 2000 ran.
+    Classic,
+}
+
+/// The options of one endpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Payload bytes of a full segment, options already taken off.
+    pub mss: u32,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// Offer and use SACK.
+    pub sack: bool,
+    /// Offer and use timestamps (1 ms clock, RFC 7323).
+    pub timestamps: bool,
+    /// Offer and use window scaling.
+    pub window_scaling: bool,
+    /// Request and use ECN (RFC 3168).
+    pub ecn: bool,
+    /// Initial window, in segments.
+    pub initial_window: u32,
+    /// Initial slow-start threshold, in bytes.
+    pub initial_ssthresh: Option<u64>,
+    /// Largest window the receiver offers, in bytes.
+    pub receive_buffer: u64,
+    /// Delayed acknowledgements.
+    pub delayed_ack: DelayedAck,
+    /// Retransmission timeout.
+    pub rto: RtoConfig,
+    /// Duplicate ACKs that mean a loss.
+    pub dupthresh: u32,
+    /// New data on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Detect spurious timeouts (RFC 5682).
+    pub frto: bool,
+    /// Tail-loss probes (RFC 8985 §7); only with [`Recovery::Rack`].
+    pub tlp: bool,
+    /// Proportional rate reduction (RFC 6937) in [`Recovery::Sack`]; RACK always uses it.
+    pub prr: bool,
+    /// Undo reductions shown to be spurious (Eifel by timestamps, DSACK).
+    pub undo: bool,
+    /// Pacing.
+    pub pacing: Pacing,
+    /// Nagle's algorithm (Minshall's variant).
+    pub nagle: bool,
+    /// Let the window grow only while the sender is limited by it (RFC 7661's aim, Linux's test).
+    pub cwnd_validation: bool,
+    /// Shrink the window after idle times (RFC 2861, RFC 5681 §4.1).
+    pub slow_start_after_idle: bool,
+    /// Whom to follow where Linux and the paper differ; handed to the law too.
+    pub flavour: Flavour,
+}
+
+impl Config {
+    /// The `linux` profile: what a current kernel does, with this MSS.
+    pub fn linux(mss: u32) -> Config {
+        Config {
+            mss,
+            recovery: Recovery::Rack,
+            sack: true,
+            timestamps: true,
+            window_scaling: true,
+            ecn: false,
+            initial_window: 10,
+            initial_ssthresh: None,
+            receive_buffer: 256 << 20,
+            delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40), adaptive: true, quickack: 16 },
+            rto: RtoConfig {
+                style: RtoStyle::Linux,
+                min: Duration::from_millis(200),
+                max: Duration::from_secs(120),
+                initial: Duration::from_secs(1),
+                granularity: Duration::ZERO,
+            },
+            dupthresh: 3,
+            limited_transmit: true,
+            frto: true,
+            tlp: true,
+            prr: true,
+            undo: true,
+            pacing: Pacing::Off,
+            nagle: false,
+            cwnd_validation: true,
+            slow_start_after_idle: true,
+            flavour: Flavour::Linux,
+        }
+    }
+
+    /// The `classic` profile: the papers of around 2000, with this MSS. No SACK unless asked, no timestamps,
+    /// no pacing, initial window 2, RTO of RFC 6298 with a floor of 1 s, an ACK for every second segment
+    /// within 100 ms.
+    pub fn classic(mss: u32, recovery: Recovery) -> Config {
+        let sack = matches!(recovery, Recovery::Sack | Recovery::Rack);
+        Config {
+            recovery,
+            sack,
+            timestamps: false,
+            window_scaling: true,
+            initial_window: 2,
+            delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(100), adaptive: false, quickack: 0 },
+            rto: RtoConfig {
+                style: RtoStyle::Rfc6298,
+                min: Duration::from_secs(1),
+                max: Duration::from_secs(64),
+                initial: Duration::from_secs(3),
+                granularity: Duration::ZERO,
+            },
+            limited_transmit: false,
+            frto: false,
+            tlp: false,
+            prr: false,
+            undo: false,
+            cwnd_validation: false,
+            slow_start_after_idle: false,
+            flavour: Flavour::Paper,
+            ..Config::linux(mss)
+        }
+    }
+}

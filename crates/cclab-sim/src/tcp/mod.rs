@@ -1,0 +1,14 @@
+//! The TCP endpoint, sans-IO: segments and time in, segments out.
+//!
+//! It knows no event queue, no clock and no network. The simulator drives it, so does a timeline script,
+//! so could a real socket: hand it segments with [`Endpoint::on_segment`], ask it for segments with
+//! [`Endpoint::poll_transmit`] until it has none, wake it at [`Endpoint::next_timer`].
+
+pub mod config;
+pub mod segment;
+
+mod endpoint;
+
+pub use config::{Config, DelayedAck, Pacing, Profile, Recovery, RtoConfig, RtoStyle};
+pub use endpoint::{Endpoint, Info, State, Stats};
+pub use segment::{Echo, Flags, SackBlocks, Segment};

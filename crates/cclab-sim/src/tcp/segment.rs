@@ -1,0 +1,203 @@
+//! A TCP segment as the endpoint sees it: a small `Copy` value, no payload bytes, only their number.
+//!
+//! Sequence numbers are absolute 64-bit offsets: the SYN occupies 0, the first data byte is 1. What a wire
+//! would carry in 32 bits (SACK blocks, timestamps) is kept in 32 bits and unwrapped by the receiver.
+
+use cclab_algo::Time;
+
+/// TCP header flags.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data.
+    pub const FIN: Flags = Flags(0x01);
+    /// Synchronise.
+    pub const SYN: Flags = Flags(0x02);
+    /// Reset.
+    pub const RST: Flags = Flags(0x04);
+    /// Push.
+    pub const PSH: Flags = Flags(0x08);
+    /// The acknowledgement number is valid.
+    pub const ACK: Flags = Flags(0x10);
+    /// ECN echo (RFC 3168).
+    pub const ECE: Flags = Flags(0x40);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: Flags = Flags(0x80);
+
+    /// Whether all of `other` are set.
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+    /// Both.
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+impl std::ops::BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, o: Flags) -> Flags {
+        self.with(o)
+    }
+}
+
+impl std::fmt::Debug for Flags {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (flag, letter) in [
+            (Flags::SYN, 'S'),
+            (Flags::FIN, 'F'),
+            (Flags::RST, 'R'),
+            (Flags::PSH, 'P'),
+            (Flags::ACK, '.'),
+            (Flags::ECE, 'E'),
+            (Flags::CWR, 'W'),
+        ] {
+            if self.has(flag) {
+                write!(f, "{letter}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Up to four SACK blocks, as the low 32 bits of their offsets; the first contains the segment that
+/// triggered the ACK (RFC 2018) or reports a duplicate (RFC 2883).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SackBlocks {
+    len: u8,
+    blocks: [(u32, u32); 4],
+}
+
+impl SackBlocks {
+    /// No blocks.
+    pub const NONE: SackBlocks = SackBlocks { len: 0, blocks: [(0, 0); 4] };
+
+    /// Adds `[start, end)`; says whether there was room.
+    pub fn push(&mut self, start: u64, end: u64) -> bool {
+        if usize::from(self.len) == self.blocks.len() {
+            return false;
+        }
+        self.blocks[usize::from(self.len)] = (start as u32, end as u32);
+        self.len += 1;
+        true
+    }
+    /// The blocks as carried on the wire.
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.blocks[..usize::from(self.len)]
+    }
+    /// How many.
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+    /// None at all.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The 64-bit offset nearest to `near` whose low 32 bits are `low`.
+pub fn unwrap_offset(near: u64, low: u32) -> u64 {
+    let delta = low.wrapping_sub(near as u32) as i32;
+    near.saturating_add_signed(i64::from(delta))
+}
+
+/// What an ACK tells of the packet that caused it: which it was, when it was sent and when it arrived.
+///
+/// Exact clocks of the simulator; on the wire this is what TCP Santa Cruz's option carries.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Echo {
+    /// First sequence number of that packet.
+    pub seq: u64,
+    /// Its send time (which also tells copies of it apart).
+    pub sent: Time,
+    /// Its arrival time; [`Time::ZERO`] with `sent` zero means that there is no echo.
+    pub arrived: Time,
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Segment {
+    /// Offset of the first byte (of the SYN or FIN where there is no data).
+    pub seq: u64,
+    /// Next offset expected, valid with [`Flags::ACK`].
+    pub ack: u64,
+    /// Set by the endpoint that sends it.
+    pub sent: Time,
+    /// About the packet that caused this ACK.
+    pub echo: Echo,
+    /// SACK blocks.
+    pub sack: SackBlocks,
+    /// Payload bytes.
+    pub len: u32,
+    /// Timestamp value (RFC 7323), valid with `has_timestamps`.
+    pub ts_val: u32,
+    /// Timestamp echo reply.
+    pub ts_ecr: u32,
+    /// Window field as on the wire, to be shifted left by the sender's scale except on a SYN.
+    pub window: u16,
+    /// MSS option (SYN only); 0 when absent.
+    pub mss: u16,
+    /// Flags.
+    pub flags: Flags,
+    /// Window-scale option (SYN only).
+    pub window_scale: Option<u8>,
+    /// SACK-permitted option (SYN only).
+    pub sack_permitted: bool,
+    /// Whether the timestamp option is present.
+    pub has_timestamps: bool,
+    /// ECN codepoint the IP header is to carry: 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub ecn: u8,
+    /// Whether this is a retransmission (known to the sender and to traces, never to the receiver).
+    pub retransmission: bool,
+}
+
+impl Segment {
+    /// Sequence space taken: payload plus one for SYN and one for FIN.
+    pub fn seq_len(&self) -> u64 {
+        u64::from(self.len) + u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN))
+    }
+    /// First offset after this segment.
+    pub fn end(&self) -> u64 {
+        self.seq + self.seq_len()
+    }
+    /// Bytes of TCP options, padded to a multiple of four as Linux lays them out:
+    /// timestamps 12, MSS 4, window scale 4, SACK permitted 2 inside the timestamps' padding or 4 alone,
+    /// SACK blocks 4 + 8 n.
+    pub fn option_bytes(&self) -> u32 {
+        let mut n = 0;
+        if self.mss != 0 {
+            n += 4;
+        }
+        if self.has_timestamps {
+            n += 12;
+        } else if self.sack_permitted {
+            n += 4;
+        }
+        if self.window_scale.is_some() {
+            n += 4;
+        }
+        if !self.sack.is_empty() {
+            n += 4 + 8 * self.sack.len() as u32;
+        }
+        n
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_unwrap_across_four_gigabytes() {
+        let near = (7_u64 << 32) + 5;
+        assert_eq!(unwrap_offset(near, 9), near + 4);
+        assert_eq!(unwrap_offset(near, u32::MAX), near - 6);
+        assert_eq!(unwrap_offset(3, 1), 1);
+    }
+
+    #[test]
+    fn a_segment_fits_two_cache_lines() {
+        assert!(size_of::<Segment>() <= 120, "{}", size_of::<Segment>());
+    }
+}

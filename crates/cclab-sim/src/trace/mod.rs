@@ -1,0 +1,5 @@
+//! What was measured.
+
+pub mod result;
+
+pub use result::*;
