@@ -34,8 +34,11 @@ pub struct Entry {
     /// Parameters.
     pub params: &'static [Spec],
     /// Builds the law.
-    pub build: fn(&Context, &Params) -> Box<dyn CongestionControl>,
+    pub build: &'static Build,
 }
+
+/// Makes a law for a new connection: a plain closure, so that laws may be registered at run time too.
+pub type Build = dyn Fn(&Context, &Params) -> Box<dyn CongestionControl> + Send + Sync;
 
 /// What a law is told when its connection is made.
 #[derive(Clone, Debug)]

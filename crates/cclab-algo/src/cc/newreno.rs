@@ -10,5 +10,5 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "Reno's law; its classic profile repairs several losses of a window without a timeout",
     source: "RFC 6582; RFC 5681",
     params: &[],
-    build: |cx, params| Box::new(reno::Reno::new(cx, params)),
+    build: &|cx, params| Box::new(reno::Reno::new(cx, params)),
 };

@@ -15,7 +15,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "additive increase by one segment per RTT, halving on loss",
     source: "RFC 5681; Jacobson, SIGCOMM 1988; Linux tcp_cong.c",
     params: &[],
-    build: |cx, params| Box::new(Reno::new(cx, params)),
+    build: &|cx, params| Box::new(Reno::new(cx, params)),
 };
 
 /// Reno's window law.
