@@ -1,5 +1,6 @@
 //! What was measured.
 
+pub mod pcap;
 pub mod result;
 
 pub use result::*;

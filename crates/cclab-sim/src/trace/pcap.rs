@@ -1,0 +1,460 @@
+//! A capture: what one host of every flow sends and receives, as a pcapng file that Wireshark reads.
+//!
+//! Raw IPv4 packets (link type 101) with whole headers and zero payload. What a capture needs and the simulator
+//! does not carry is made up in one place, below: addresses, ports, initial sequence numbers, IP identification.
+//!
+//! Sources: draft-ietf-opsawg-pcapng (blocks), RFC 791, 768, 9293, 7323, 2018 (headers and options).
+
+use crate::scenario::{self, Flow, Scenario, Traffic};
+use crate::tcp::{Flags, Segment};
+use cclab_algo::Time;
+use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions, UdpHeader};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock, Record};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness};
+use std::borrow::Cow;
+
+/// The largest IPv4 packet (RFC 791 §3.1), and with it the largest payload.
+static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
+
+/// Every host's time to live; what Linux starts with.
+const TTL: usize = 64;
+
+/// A capture in the making.
+pub struct Capture {
+    options: scenario::Capture,
+    writer: PcapNgWriter<Vec<u8>>,
+    flows: Vec<Ends>,
+    packet: Vec<u8>,
+}
+
+/// What a captured packet carries.
+#[derive(Clone, Copy, Debug)]
+pub enum Payload<'a> {
+    /// A TCP segment.
+    Tcp(&'a Segment),
+    /// A UDP datagram.
+    Udp {
+        /// Its number in the flow.
+        number: u64,
+        /// Bytes of its IP packet, headers included.
+        ip_bytes: u32,
+    },
+}
+
+/// The two ends of a flow on the wire; client first.
+struct Ends {
+    addresses: [[u8; 4]; 2],
+    ports: [u16; 2],
+    isns: [u32; 2],
+    /// Time to live of the client's packets and of the server's, at the host that captures.
+    ttls: [u8; 2],
+    /// Where it is captured.
+    interface: u32,
+}
+
+impl Capture {
+    /// Opens a capture of every flow of `scenario`, run with `seed`.
+    pub fn new(scenario: &Scenario, options: scenario::Capture, seed: u64) -> Capture {
+        let comment = format!("scenario \"{}\", seed {seed}", printable(&scenario.name));
+        let section = SectionHeaderBlock {
+            endianness: Endianness::Little, // the same bytes on every machine
+            options: vec![
+                SectionHeaderOption::Comment(Cow::Owned(comment)),
+                SectionHeaderOption::UserApplication(Cow::Borrowed(concat!("cclab ", env!("CARGO_PKG_VERSION")))),
+            ],
+            ..Default::default()
+        };
+        let writer = PcapNgWriter::with_section_header(Vec::new(), section).expect("memory takes every write");
+        let mut capture = Capture { options, writer, flows: Vec::new(), packet: Vec::new() };
+        capture.write_names(scenario);
+
+        let mut interfaces = vec![None; scenario.nodes.len()];
+        let mut opened = 0;
+        for (i, flow) in scenario.flows.iter().enumerate() {
+            let node = if options.at_receiver { flow.to } else { flow.from };
+            let interface = *interfaces[node].get_or_insert_with(|| {
+                capture.open_interface(scenario, node);
+                opened += 1;
+                opened - 1
+            });
+            capture.flows.push(Ends::new(i, flow, options.at_receiver, interface));
+        }
+        capture
+    }
+
+    /// Records a packet that passed the capturing host of `flow` at `now`, sent by its client (the data source)
+    /// or its server; `ecn`: the codepoint its IP header carries here.
+    pub fn record(&mut self, now: Time, flow: usize, from_client: bool, payload: Payload, ecn: u8) {
+        let ends = &self.flows[flow];
+        self.packet.clear();
+        match payload {
+            Payload::Tcp(segment) => ends.tcp(from_client, segment, ecn, &mut self.packet),
+            Payload::Udp { number, ip_bytes } => ends.udp(from_client, number, ip_bytes, ecn, &mut self.packet),
+        }
+        let snaplen = self.options.snaplen.map_or(usize::MAX, |n| n as usize);
+        let block = EnhancedPacketBlock {
+            interface_id: ends.interface,
+            timestamp: std::time::Duration::from_nanos(now.0),
+            original_len: self.packet.len() as u32,
+            data: Cow::Borrowed(&self.packet[..self.packet.len().min(snaplen)]),
+            options: vec![],
+        };
+        self.writer.write_pcapng_block(block).expect("memory takes every write");
+    }
+
+    /// The file.
+    pub fn finish(self) -> Vec<u8> {
+        self.writer.into_inner()
+    }
+
+    fn open_interface(&mut self, scenario: &Scenario, node: usize) {
+        use InterfaceDescriptionOption as Option;
+        let [a, b, c, d] = address(node);
+        let side = if self.options.at_receiver { "receivers" } else { "senders" };
+        let description = format!("{side} at {a}.{b}.{c}.{d}");
+        let block = InterfaceDescriptionBlock {
+            linktype: DataLink::RAW,
+            snaplen: self.options.snaplen.unwrap_or(0), // 0: no limit
+            options: vec![
+                Option::IfName(Cow::Owned(printable(&scenario.nodes[node]))),
+                Option::IfDescription(Cow::Owned(description)),
+                Option::IfIpv4Addr(Cow::Owned(vec![a, b, c, d, 255, 0, 0, 0])),
+                Option::IfTsResol(9), // 10^-9 s
+            ],
+        };
+        self.writer.write_pcapng_block(block).expect("memory takes every write");
+    }
+
+    /// Tells Wireshark what the hosts of the flows are called (shown with `-N n`).
+    fn write_names(&mut self, scenario: &Scenario) {
+        let mut hosts: Vec<usize> = scenario.flows.iter().flat_map(|f| [f.from, f.to]).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let record = |node: usize| {
+            let names = vec![Cow::Owned(printable(&scenario.nodes[node]))];
+            Record::Ipv4(Ipv4Record { ip_addr: Cow::Owned(address(node).to_vec()), names })
+        };
+        let block = NameResolutionBlock { records: hosts.into_iter().map(record).collect(), options: vec![] };
+        self.writer.write_pcapng_block(block).expect("memory takes every write");
+    }
+}
+
+impl Ends {
+    fn new(index: usize, flow: &Flow, at_receiver: bool, interface: u32) -> Ends {
+        let i = index as u32;
+        // Odd times odd is odd: initial sequence numbers are never zero, and lie all over the 32 bits.
+        let isn = |k: u32| (2 * k + 1).wrapping_mul(0x9E37_79B9);
+        let isns = match flow.traffic {
+            Traffic::Tcp { .. } => [isn(2 * i), isn(2 * i + 1)],
+            Traffic::Cbr { .. } => [0, 0],
+        };
+        let after = |links: usize| TTL.saturating_sub(links.saturating_sub(1)).max(1) as u8;
+        let ttls =
+            if at_receiver { [after(flow.route.len()), TTL as u8] } else { [TTL as u8, after(flow.route_back.len())] };
+        // Dynamic ports (RFC 6335 §6) of which tshark assumes no protocol.
+        let ports = [49152 + (i % 4096) as u16, 40000 + (i / 4096) as u16];
+        Ends { addresses: [address(flow.from), address(flow.to)], ports, isns, ttls, interface }
+    }
+
+    fn tcp(&self, from_client: bool, segment: &Segment, ecn: u8, out: &mut Vec<u8>) {
+        let (me, peer) = if from_client { (0, 1) } else { (1, 0) };
+        let has = |flag| segment.flags.has(flag);
+        let mut tcp = TcpHeader {
+            source_port: self.ports[me],
+            destination_port: self.ports[peer],
+            sequence_number: self.isns[me].wrapping_add(segment.seq as u32),
+            acknowledgment_number: if has(Flags::ACK) { self.isns[peer].wrapping_add(segment.ack as u32) } else { 0 },
+            fin: has(Flags::FIN),
+            syn: has(Flags::SYN),
+            rst: has(Flags::RST),
+            psh: has(Flags::PSH),
+            ack: has(Flags::ACK),
+            ece: has(Flags::ECE),
+            cwr: has(Flags::CWR),
+            window_size: segment.window,
+            options: options(segment, self.isns[peer]),
+            ..Default::default()
+        };
+        let payload = &ZEROS[..segment.len as usize];
+        let id = identification(segment.sent.0 ^ segment.seq.rotate_left(20) ^ segment.ack.rotate_left(40));
+        let ip = self.ip(from_client, IpNumber::TCP, tcp.header_len() + payload.len(), id, ecn);
+        tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).expect("an IP packet holds a segment");
+        out.extend_from_slice(&ip.to_bytes());
+        out.extend_from_slice(&tcp.to_bytes());
+        out.extend_from_slice(payload);
+    }
+
+    fn udp(&self, from_client: bool, number: u64, ip_bytes: u32, ecn: u8, out: &mut Vec<u8>) {
+        let (me, peer) = if from_client { (0, 1) } else { (1, 0) };
+        let headers = Ipv4Header::MIN_LEN + UdpHeader::LEN;
+        let payload = &ZEROS[..(ip_bytes as usize).saturating_sub(headers)];
+        let ip = self.ip(from_client, IpNumber::UDP, UdpHeader::LEN + payload.len(), identification(number), ecn);
+        let udp = UdpHeader::with_ipv4_checksum(self.ports[me], self.ports[peer], &ip, payload)
+            .expect("an IP packet holds a datagram");
+        out.extend_from_slice(&ip.to_bytes());
+        out.extend_from_slice(&udp.to_bytes());
+        out.extend_from_slice(payload);
+    }
+
+    fn ip(&self, from_client: bool, protocol: IpNumber, payload_len: usize, id: u16, ecn: u8) -> Ipv4Header {
+        let (me, peer) = if from_client { (0, 1) } else { (1, 0) };
+        let len = u16::try_from(payload_len).expect("packets fit IPv4's 65,535 bytes");
+        let mut ip = Ipv4Header::new(len, self.ttls[me], protocol, self.addresses[me], self.addresses[peer])
+            .expect("packets fit IPv4's 65,535 bytes");
+        ip.identification = id;
+        ip.dont_fragment = true;
+        ip.ecn = IpEcn::try_new(ecn & 3).expect("two bits");
+        ip.header_checksum = ip.calc_header_checksum();
+        ip
+    }
+}
+
+/// 10.0.0.1 for node 0, counting up.
+fn address(node: usize) -> [u8; 4] {
+    let [_, b, c, d] = (node as u32 + 1).to_be_bytes();
+    [10, b, c, d]
+}
+
+/// An IP identification that is one packet's at every host and differs for a retransmission. Unfragmented
+/// packets may carry any (RFC 6864 §4.1); Linux counts.
+fn identification(packet: u64) -> u16 {
+    (packet.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as u16
+}
+
+/// TCP options in the order and with the padding of Linux (`tcp_options_write`), so that each header is as long
+/// as [`Segment::option_bytes`] says.
+fn options(segment: &Segment, peer_isn: u32) -> TcpOptions {
+    let mut list = Vec::with_capacity(9);
+    if segment.mss != 0 {
+        list.push(Opt::MaximumSegmentSize(segment.mss));
+    }
+    // Timestamps (10 bytes) and SACK permitted (2) pad each other; either alone takes two bytes of padding.
+    if segment.has_timestamps != segment.sack_permitted {
+        list.extend([Opt::Noop, Opt::Noop]);
+    }
+    if segment.sack_permitted {
+        list.push(Opt::SelectiveAcknowledgementPermitted);
+    }
+    if segment.has_timestamps {
+        list.push(Opt::Timestamp(segment.ts_val, segment.ts_ecr));
+    }
+    if let Some(shift) = segment.window_scale {
+        list.extend([Opt::Noop, Opt::WindowScale(shift)]);
+    }
+    let block = |&(start, end): &(u32, u32)| (start.wrapping_add(peer_isn), end.wrapping_add(peer_isn));
+    let mut blocks = segment.sack.as_slice().iter().map(block);
+    if let Some(first) = blocks.next() {
+        let rest = [blocks.next(), blocks.next(), blocks.next()];
+        list.extend([Opt::Noop, Opt::Noop, Opt::SelectiveAcknowledgement(first, rest)]);
+    }
+    TcpOptions::try_from_elements(&list).expect("a segment's options fit 40 bytes")
+}
+
+/// `text` without control characters (a terminal would obey them), at most 200 characters of it.
+fn printable(text: &str) -> String {
+    text.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Record as Recorded, Sampling};
+    use crate::tcp::{Config, SackBlocks};
+    use cclab_algo::{Duration, cc};
+    use pcap_file::pcapng::{Block, PcapNgReader};
+
+    fn scenario(flows: Vec<Traffic>) -> Scenario {
+        let flow = |(i, traffic): (usize, Traffic)| Flow {
+            label: format!("flow-{i}"),
+            from: 0,
+            to: 1,
+            route: vec![0, 1, 2],
+            route_back: vec![3, 4, 5],
+            start: Time::ZERO,
+            start_jitter: Duration::ZERO,
+            stop: None,
+            send_jitter: Duration::ZERO,
+            traffic,
+        };
+        Scenario {
+            name: "evil \u{1b}[2J name".to_string(),
+            duration: Duration::from_secs(1),
+            warmup: Duration::ZERO,
+            seed: 1,
+            nodes: vec!["source".to_string(), "sink\n".to_string()],
+            links: vec![],
+            flows: flows.into_iter().enumerate().map(flow).collect(),
+            record: Recorded { samples: Sampling::Off, packets: false, capture: None },
+            max_events: 1,
+            source: serde_json::Value::Null,
+        }
+    }
+
+    fn tcp() -> Traffic {
+        let config = Box::new(Config::linux(1448));
+        Traffic::Tcp { size: None, config, cc: cc::find("reno").expect("registered"), cc_params: vec![] }
+    }
+
+    fn cbr() -> Traffic {
+        Traffic::Cbr { rate: cclab_algo::Rate(1_000_000), packet_size: 1000 }
+    }
+
+    /// The bytes of one packet of flow 0, captured whole at the sender.
+    fn bytes(traffic: Traffic, from_client: bool, payload: Payload, ecn: u8) -> Vec<u8> {
+        let options = scenario::Capture { at_receiver: false, snaplen: None };
+        let mut capture = Capture::new(&scenario(vec![traffic]), options, 1);
+        capture.record(Time::ZERO, 0, from_client, payload, ecn);
+        packets(&capture.finish()).remove(0).1
+    }
+
+    /// (nanoseconds, data, original length) of every packet.
+    fn packets(file: &[u8]) -> Vec<(u128, Vec<u8>, u32)> {
+        let mut reader = PcapNgReader::new(file).expect("a section header");
+        let mut found = Vec::new();
+        while let Some(block) = reader.next_block() {
+            if let Block::EnhancedPacket(p) = block.expect("a block") {
+                found.push((p.timestamp.as_nanos(), p.data.to_vec(), p.original_len));
+            }
+        }
+        found
+    }
+
+    /// The one's complement sum of RFC 1071 §1.
+    fn ones_complement_sum(bytes: &[u8]) -> u16 {
+        let mut sum: u32 = bytes.chunks(2).map(|w| u32::from(w[0]) << 8 | w.get(1).map_or(0, |b| u32::from(*b))).sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        sum as u16
+    }
+
+    /// Sums of the IP header and of the transport under its pseudo-header: both 0xffff when right.
+    fn checksums(packet: &[u8]) -> (u16, u16) {
+        let (ip, transport) = packet.split_at(20);
+        let mut covered = [&ip[12..20], &[0, ip[9]], &(transport.len() as u16).to_be_bytes()].concat();
+        covered.extend_from_slice(transport);
+        (ones_complement_sum(ip), ones_complement_sum(&covered))
+    }
+
+    fn data() -> Segment {
+        Segment { seq: 1, ack: 1, len: 1448, window: 512, flags: Flags::ACK, ..Segment::default() }
+    }
+
+    #[test]
+    fn checksums_are_those_of_rfc_1071() {
+        // The RFC's own example, §3.
+        assert_eq!(ones_complement_sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), 0xddf2);
+        // A UDP packet's IP header whose checksum, b861, is known from text books.
+        let mut known = vec![0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0xb8, 0x61];
+        known.extend([192, 168, 0, 1, 192, 168, 0, 199]);
+        assert_eq!(ones_complement_sum(&known), 0xffff);
+
+        let mut sack = SackBlocks::NONE;
+        sack.push(u64::from(u32::MAX) - 5, u64::from(u32::MAX) + 1449);
+        let ack = Segment { has_timestamps: true, ts_val: 9, ts_ecr: 8, sack, len: 0, ..data() };
+        let odd = Segment { len: 777, flags: Flags::ACK | Flags::PSH | Flags::FIN | Flags::ECE | Flags::CWR, ..data() };
+        for segment in [data(), ack, odd] {
+            for from_client in [true, false] {
+                let packet = bytes(tcp(), from_client, Payload::Tcp(&segment), 2);
+                assert_eq!(checksums(&packet), (0xffff, 0xffff), "{segment:?}");
+            }
+        }
+        let packet = bytes(cbr(), true, Payload::Udp { number: 7, ip_bytes: 1001 }, 0);
+        assert_eq!(checksums(&packet), (0xffff, 0xffff));
+        assert_eq!((packet.len(), packet[9], &packet[24..26]), (1001, 17, &[0x03, 0xd5][..]));
+    }
+
+    #[test]
+    fn the_ip_header_says_who_and_how_marked() {
+        let out = bytes(tcp(), true, Payload::Tcp(&data()), 2);
+        assert_eq!(&out[..4], &[0x45, 0x02, 0x05, 0xd0], "IPv4, ECT(0), 20 + 20 + 1448 bytes");
+        assert_eq!(&out[6..10], &[0x40, 0x00, 64, 6], "don't fragment, TTL, TCP");
+        assert_eq!(&out[12..20], &[10, 0, 0, 1, 10, 0, 0, 2]);
+        let back = bytes(tcp(), false, Payload::Tcp(&Segment { len: 0, ..data() }), 3);
+        assert_eq!(back[1], 3, "CE");
+        assert_eq!(back[8], 62, "three links: two routers took one each");
+        assert_eq!(&back[12..20], &[10, 0, 0, 2, 10, 0, 0, 1]);
+        assert_eq!((&out[20..22], &out[22..24]), (&back[22..24], &back[20..22]), "ports change places");
+    }
+
+    #[test]
+    fn options_lie_as_linux_lays_them() {
+        let syn = Segment {
+            mss: 1460,
+            sack_permitted: true,
+            has_timestamps: true,
+            ts_val: 0x0102_0304,
+            window_scale: Some(7),
+            flags: Flags::SYN,
+            ..Segment::default()
+        };
+        // What a Linux SYN carries: mss 1460, sackOK, TS val ecr, nop, wscale 7.
+        let linux = [2, 4, 5, 0xb4, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7];
+        assert_eq!(bytes(tcp(), true, Payload::Tcp(&syn), 0)[40..], linux);
+
+        for bits in 0..32 {
+            let mut sack = SackBlocks::NONE;
+            for n in 0..bits % 4 {
+                sack.push(3000 * n + 1449, 3000 * n + 2897);
+            }
+            let on = |bit: u64| bits & bit != 0;
+            let segment = if on(4) {
+                Segment { sack_permitted: on(8), has_timestamps: on(16), ..syn }
+            } else {
+                Segment { sack, has_timestamps: on(16), ..data() }
+            };
+            let packet = bytes(tcp(), true, Payload::Tcp(&segment), 0);
+            let header = TcpHeader::from_slice(&packet[20..]).expect("a TCP header").0;
+            assert_eq!(header.options.len() as u32, segment.option_bytes(), "{segment:?}");
+            assert_eq!(packet.len() as u32, 40 + segment.option_bytes() + segment.len);
+            assert!(header.options_iterator().all(|o| o.is_ok()));
+        }
+    }
+
+    #[test]
+    fn sequence_numbers_wrap_at_32_bits() {
+        let field = |packet: &[u8], at: usize| u32::from_be_bytes(packet[at..at + 4].try_into().expect("4 bytes"));
+        let isn = field(&bytes(tcp(), true, Payload::Tcp(&Segment { flags: Flags::SYN, ..Segment::default() }), 0), 24);
+        assert_ne!(isn, 0);
+        // The offset whose number on the wire is 0, four gigabytes further on.
+        let zero = (1 << 32) + u64::from(isn.wrapping_neg());
+        let packet = bytes(tcp(), true, Payload::Tcp(&Segment { seq: zero - 1448, ..data() }), 0);
+        assert_eq!(field(&packet, 24), 1448_u32.wrapping_neg());
+        let mut sack = SackBlocks::NONE;
+        sack.push(zero - 1, zero + 1);
+        let packet = bytes(tcp(), false, Payload::Tcp(&Segment { ack: zero - 2, sack, ..data() }), 0);
+        assert_eq!(field(&packet, 28), u32::MAX - 1);
+        assert_eq!((field(&packet, 44), field(&packet, 48)), (u32::MAX, 1), "the SACK block");
+    }
+
+    #[test]
+    fn a_file_has_whole_names_nanoseconds_and_the_snap_length() {
+        let options = scenario::Capture { at_receiver: true, snaplen: Some(96) };
+        let mut capture = Capture::new(&scenario(vec![tcp(), cbr()]), options, 42);
+        capture.record(Time(1_234_567_890_123), 0, true, Payload::Tcp(&data()), 0);
+        capture.record(Time(1_234_567_890_124), 1, true, Payload::Udp { number: 0, ip_bytes: 30 }, 0);
+        let file = capture.finish();
+
+        // Section header block, its length, byte-order magic of a little-endian file, version 1.0.
+        assert_eq!(file[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+        assert_eq!(file[8..16], [0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0]);
+        let text = String::from_utf8_lossy(&file);
+        assert!(text.contains("scenario \"evil \u{fffd}[2J name\", seed 42"), "{text}");
+        assert!(!file.contains(&0x1b), "no escape sequences");
+
+        let mut reader = PcapNgReader::new(&file[..]).expect("a section header");
+        while reader.next_block().is_some() {}
+        let [interface] = reader.interfaces() else { panic!("one host, one interface") };
+        assert_eq!((interface.linktype, interface.snaplen), (DataLink::RAW, 96));
+        assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
+        assert!(interface.options.contains(&InterfaceDescriptionOption::IfName(Cow::Borrowed("sink\u{fffd}"))));
+
+        let found = packets(&file);
+        assert_eq!((found[0].0, found[0].1.len(), found[0].2), (1_234_567_890_123, 96, 1488));
+        assert_eq!((found[1].0, found[1].1.len(), found[1].2), (1_234_567_890_124, 30, 30));
+    }
+}
