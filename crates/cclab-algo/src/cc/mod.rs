@@ -13,6 +13,7 @@ use crate::params::{self, Flavour, Given, Params, Spec};
 use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
 
+mod cubic;
 mod newreno;
 mod reno;
 mod window;
@@ -20,7 +21,7 @@ mod window;
 pub use window::Window;
 
 /// Every congestion control there is, in the order in which `cclab list algorithms` shows them.
-pub static REGISTRY: &[Entry] = &[reno::ENTRY, newreno::ENTRY];
+pub static REGISTRY: &[Entry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY];
 
 /// A congestion control as the registry knows it.
 #[derive(Clone, Copy)]
