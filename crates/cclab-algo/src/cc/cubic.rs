@@ -75,7 +75,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ; the constants follow the flavour, not this",
         },
     ],
-    build: |cx, params| Box::new(Cubic::new(cx, params)),
+    build: &|cx, params| Box::new(Cubic::new(cx, params)),
 };
 
 /// CUBIC's window law.
