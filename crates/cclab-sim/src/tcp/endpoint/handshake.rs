@@ -1,0 +1,199 @@
+//! Opening a connection: SYN, SYN-ACK, their options and their retransmission.
+
+use super::super::Recovery;
+use super::super::segment::{Flags, Segment};
+use super::{Endpoint, State, timestamp};
+use cclab_algo::cc::RestartEvent;
+use cclab_algo::params::Flavour;
+use cclab_algo::{Duration, Time};
+
+/// Linux sends the first SYN retransmissions a second apart, then backs off (`tcp_syn_linear_timeouts`).
+const LINEAR_TIMEOUTS: u32 = 4;
+
+/// SYN retransmissions before giving up (Linux `tcp_syn_retries`).
+const SYN_RETRIES: u32 = 6;
+
+/// Window-scale shifts are at most 14 (RFC 7323 §2.3).
+const MAX_SCALE: u32 = 14;
+
+/// Where the handshake stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handshake {
+    /// A SYN or SYN-ACK is to leave.
+    pub pending: bool,
+    /// When it is retransmitted.
+    pub deadline: Time,
+    initial: Duration,
+    sent: Option<Time>,
+    retransmissions: u32,
+    /// The peer's SYN asked for ECN, and we agree.
+    ecn: bool,
+    /// The peer offered these, and so do we.
+    sack: bool,
+    timestamps: bool,
+    peer_scale: Option<u8>,
+}
+
+impl Handshake {
+    pub fn new(initial: Duration) -> Handshake {
+        Handshake {
+            pending: false,
+            deadline: Time::NEVER,
+            initial,
+            sent: None,
+            retransmissions: 0,
+            ecn: false,
+            sack: false,
+            timestamps: false,
+            peer_scale: None,
+        }
+    }
+}
+
+impl Endpoint {
+    /// The SYN, or the SYN-ACK.
+    pub(super) fn handshake_segment(&mut self, now: Time) -> Segment {
+        let config = &self.snd.config;
+        let reply = self.state == State::SynReceived;
+        let shake = &mut self.handshake;
+        shake.pending = false;
+        shake.sent = Some(now);
+        shake.deadline = now + backed_off(shake.initial, shake.retransmissions, config.flavour, reply);
+        let timestamps = if reply { shake.timestamps } else { config.timestamps };
+        let sack_permitted = if reply { shake.sack } else { config.sack };
+        let offer_scale = config.window_scaling && (!reply || shake.peer_scale.is_some());
+        let mut flags = if reply { Flags::SYN | Flags::ACK } else { Flags::SYN };
+        // A client asks with ECE and CWR, a server agrees with ECE; a retransmitted SYN asks no more.
+        if reply && shake.ecn {
+            flags = flags | Flags::ECE;
+        } else if !reply && config.ecn && shake.retransmissions == 0 {
+            flags = flags | Flags::ECE | Flags::CWR;
+        }
+        let mss = (config.mss + if config.timestamps { 12 } else { 0 }).min(65_535) as u16;
+        let window_scale = offer_scale.then(|| scale_for(config.receive_buffer));
+        self.snd.snd_nxt = 1;
+        Segment {
+            flags,
+            ack: self.rcv.rcv_nxt,
+            sent: now,
+            mss,
+            window_scale,
+            sack_permitted,
+            has_timestamps: timestamps,
+            ts_val: timestamp(now),
+            ts_ecr: self.rcv.ts_recent,
+            window: self.rcv.window_field(true),
+            retransmission: self.handshake.retransmissions > 0,
+            ..Segment::default()
+        }
+    }
+
+    pub(super) fn on_handshake_timer(&mut self, now: Time) {
+        let shake = &mut self.handshake;
+        if now < shake.deadline {
+            return;
+        }
+        shake.deadline = Time::NEVER;
+        shake.retransmissions += 1;
+        if shake.retransmissions > SYN_RETRIES {
+            self.state = State::Closed;
+        } else {
+            shake.pending = true;
+        }
+    }
+
+    /// A segment in LISTEN or SYN-SENT.
+    pub(super) fn on_handshake_segment(&mut self, now: Time, segment: &Segment) {
+        let acks_our_syn = segment.flags.has(Flags::ACK) && segment.ack == 1 && self.state == State::SynSent;
+        if segment.flags.has(Flags::RST) {
+            if acks_our_syn {
+                self.state = State::Closed;
+                self.handshake.deadline = Time::NEVER;
+            }
+            return;
+        }
+        if !segment.flags.has(Flags::SYN) || (segment.flags.has(Flags::ACK) && !acks_our_syn) {
+            return;
+        }
+        self.negotiate(segment);
+        self.rcv.on_syn(segment);
+        if acks_our_syn {
+            self.establish(now, segment);
+            self.rcv.ack_now = true;
+        } else {
+            // A connection is asked for; or both ends asked at once.
+            self.state = State::SynReceived;
+            self.handshake.pending = true;
+        }
+    }
+
+    fn negotiate(&mut self, segment: &Segment) {
+        let config = &mut self.snd.config;
+        let shake = &mut self.handshake;
+        let wants_ecn = if segment.flags.has(Flags::ACK) {
+            segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR)
+        } else {
+            segment.flags.has(Flags::ECE | Flags::CWR)
+        };
+        shake.ecn = config.ecn && wants_ecn;
+        shake.sack = config.sack && segment.sack_permitted;
+        shake.timestamps = config.timestamps && segment.has_timestamps;
+        shake.peer_scale = segment.window_scale.filter(|_| config.window_scaling);
+        if segment.mss != 0 {
+            let options = if shake.timestamps { 12 } else { 0 };
+            config.mss = config.mss.min(u32::from(segment.mss).saturating_sub(options).max(1));
+        }
+    }
+
+    /// The peer repeats its SYN or SYN-ACK: ours was lost.
+    pub(super) fn on_repeated_syn(&mut self) {
+        if self.state == State::SynReceived {
+            self.handshake.pending = true;
+        } else {
+            self.rcv.ack_now = true;
+        }
+    }
+
+    /// Our SYN is acknowledged.
+    pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
+        let shake = self.handshake;
+        self.state = State::Established;
+        self.handshake.deadline = Time::NEVER;
+        self.handshake.pending = false;
+        self.timestamps = shake.timestamps;
+        self.ecn = shake.ecn;
+        self.rcv.use_sack = shake.sack;
+        let snd = &mut self.snd;
+        snd.use_sack = shake.sack && matches!(snd.config.recovery, Recovery::Sack | Recovery::Rack);
+        if let Some(scale) = shake.peer_scale {
+            snd.snd_scale = scale.min(MAX_SCALE as u8);
+            self.rcv.scale = scale_for(snd.config.receive_buffer);
+        }
+        let scale = if segment.flags.has(Flags::SYN) { 0 } else { snd.snd_scale };
+        snd.snd_una = 1;
+        snd.snd_nxt = 1;
+        snd.snd_wl1 = segment.seq;
+        snd.snd_wnd = u64::from(segment.window) << scale;
+        snd.max_wnd = snd.snd_wnd;
+        snd.open = true;
+        match shake.sent {
+            Some(sent) if shake.retransmissions == 0 => snd.rtt_sample(now, now - sent, now - sent),
+            _ => {
+                snd.rtt.after_syn_retransmission();
+                // RFC 5681 §3.1 and Linux: one segment.
+                let cwnd = snd.mss();
+                snd.cc.on_restart(&RestartEvent { now, idle: Duration::ZERO, cwnd, ssthresh: 0 });
+            }
+        }
+    }
+}
+
+/// The smallest shift of Linux's rule: floor(log2 buffer) − 15.
+fn scale_for(buffer: u64) -> u8 {
+    buffer.max(1).ilog2().saturating_sub(15).min(MAX_SCALE) as u8
+}
+
+fn backed_off(initial: Duration, retransmissions: u32, flavour: Flavour, reply: bool) -> Duration {
+    let linear = if flavour == Flavour::Linux && !reply { LINEAR_TIMEOUTS } else { 0 };
+    initial * (1 << retransmissions.saturating_sub(linear))
+}

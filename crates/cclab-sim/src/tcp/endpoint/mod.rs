@@ -1,0 +1,386 @@
+//! The endpoint: one side of a connection.
+//!
+//! ```text
+//!  segment ─► mod (states) ─► handshake
+//!                          ─► sender ─► scoreboard, rto, rate ─► recovery ─► the law
+//!                          ─► receiver
+//!  poll    ◄─ sender (retransmissions, then new data, as window and pacer allow), else a pure ACK
+//! ```
+
+use super::Config;
+use super::segment::{Flags, Segment};
+use cclab_algo::cc::{CongestionControl, Phase};
+use cclab_algo::{Duration, Rate, Time};
+
+mod handshake;
+mod pacing;
+mod rate;
+mod receiver;
+mod recovery;
+mod rto;
+mod scoreboard;
+mod sender;
+mod timer;
+
+use handshake::Handshake;
+use receiver::Receiver;
+use sender::{Outgoing, Sender};
+
+/// Where the connection stands (RFC 9293 §3.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are RFC 9293's")]
+pub enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait,
+}
+
+/// A snapshot for probes and `tcp_info` assertions; segments count as Linux counts them.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Where the connection stands.
+    pub state: State,
+    /// Where recovery stands.
+    pub phase: Phase,
+    /// Window that governs sending now (recovery's own while it lasts), in bytes.
+    pub cwnd: u64,
+    /// Slow-start threshold, in bytes; `u64::MAX` while arbitrarily high.
+    pub ssthresh: u64,
+    /// Smoothed RTT, once there is a sample.
+    pub srtt: Option<Duration>,
+    /// RTT variation.
+    pub rttvar: Duration,
+    /// Smallest RTT, once there is a sample.
+    pub min_rtt: Option<Duration>,
+    /// Retransmission timeout, back-off included.
+    pub rto: Duration,
+    /// Back-offs in a row.
+    pub backoff: u32,
+    /// Bytes in flight (RFC 6675's pipe).
+    pub bytes_in_flight: u64,
+    /// Segments sent and not cumulatively acknowledged (Linux `packets_out`, `tcpi_unacked`).
+    pub packets_out: u32,
+    /// Of these, selectively acknowledged (`tcpi_sacked`; duplicate ACKs where there is no SACK).
+    pub sacked_out: u32,
+    /// Of these, marked lost (`tcpi_lost`).
+    pub lost_out: u32,
+    /// Of these, retransmitted and in flight again (`tcpi_retrans`).
+    pub retrans_out: u32,
+    /// Segments retransmitted so far.
+    pub total_retrans: u64,
+    /// Pacing rate, if pacing.
+    pub pacing_rate: Option<Rate>,
+    /// Last delivery-rate sample.
+    pub delivery_rate: Option<Rate>,
+    /// First unacknowledged offset.
+    pub snd_una: u64,
+    /// Next new offset.
+    pub snd_nxt: u64,
+    /// Next offset expected from the peer.
+    pub rcv_nxt: u64,
+    /// Window the peer offers, in bytes.
+    pub snd_wnd: u64,
+}
+
+/// Counters since the start of the connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Data segments retransmitted.
+    pub segments_retransmitted: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Payload bytes cumulatively acknowledged by the peer.
+    pub bytes_acked: u64,
+    /// Payload bytes received in order and handed to the application.
+    pub bytes_received: u64,
+    /// Pure ACKs sent.
+    pub acks_sent: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Fast recoveries entered.
+    pub recoveries: u64,
+    /// Reductions undone.
+    pub undos: u64,
+    /// Tail-loss probes sent.
+    pub probes: u64,
+}
+
+/// How long TIME-WAIT lasts (Linux `TCP_TIMEWAIT_LEN`).
+const TIME_WAIT: Duration = Duration::from_secs(60);
+
+/// One side of a TCP connection.
+pub struct Endpoint {
+    state: State,
+    snd: Sender,
+    rcv: Receiver,
+    handshake: Handshake,
+    /// Both ends use timestamps.
+    timestamps: bool,
+    /// Both ends use ECN.
+    ecn: bool,
+    time_wait_ends: Time,
+}
+
+impl Endpoint {
+    /// An endpoint that opens the connection: it has a SYN to transmit.
+    pub fn connect(config: Config, cc: Box<dyn CongestionControl>, _now: Time) -> Endpoint {
+        let mut endpoint = Endpoint::listen(config, cc);
+        endpoint.state = State::SynSent;
+        endpoint.handshake.pending = true;
+        endpoint
+    }
+    /// An endpoint that waits for a SYN.
+    pub fn listen(config: Config, cc: Box<dyn CongestionControl>) -> Endpoint {
+        Endpoint {
+            state: State::Listen,
+            rcv: Receiver::new(&config),
+            handshake: Handshake::new(config.rto.initial),
+            timestamps: false,
+            ecn: false,
+            time_wait_ends: Time::NEVER,
+            snd: Sender::new(config, cc),
+        }
+    }
+
+    /// Takes in a segment that arrived at `now`. `ce`: its IP header was marked Congestion Experienced.
+    pub fn on_segment(&mut self, now: Time, segment: &Segment, ce: bool) {
+        self.snd.last_rtt = None;
+        match self.state {
+            State::Closed => {}
+            State::Listen | State::SynSent => self.on_handshake_segment(now, segment),
+            _ => self.on_connected_segment(now, segment, ce),
+        }
+    }
+
+    fn on_connected_segment(&mut self, now: Time, segment: &Segment, ce: bool) {
+        if segment.flags.has(Flags::SYN) {
+            return self.on_repeated_syn();
+        }
+        if !self.acceptable(segment) {
+            if !segment.flags.has(Flags::RST) {
+                self.rcv.on_duplicate_segment(segment);
+            }
+            return;
+        }
+        if segment.flags.has(Flags::RST) {
+            self.state = State::Closed;
+            return;
+        }
+        if !segment.flags.has(Flags::ACK) {
+            return;
+        }
+        if segment.has_timestamps {
+            self.rcv.note_timestamp(segment);
+        }
+        if self.state == State::SynReceived && segment.ack >= 1 {
+            self.establish(now, segment);
+        }
+        self.snd.on_ack(now, segment);
+        if segment.seq_len() > 0 {
+            let (srtt, rto) = (self.snd.rtt.srtt(), self.snd.rtt.rto());
+            self.snd.stats.bytes_received += self.rcv.on_data(now, segment, ce && self.ecn, srtt, rto);
+        }
+        self.move_on(now);
+    }
+
+    /// RFC 9293's window test and RFC 7323's PAWS.
+    fn acceptable(&self, segment: &Segment) -> bool {
+        let old =
+            self.timestamps && segment.has_timestamps && (segment.ts_val.wrapping_sub(self.rcv.ts_recent) as i32) < 0;
+        !old && self.rcv.in_window(segment)
+    }
+
+    /// Both directions' FINs move the state.
+    fn move_on(&mut self, now: Time) {
+        let sent = self.snd.fin_sent;
+        let acked = sent && self.snd.snd_una == self.snd.snd_nxt;
+        let received = self.rcv.fin_received;
+        let next = match self.state {
+            State::Established
+            | State::CloseWait
+            | State::FinWait1
+            | State::FinWait2
+            | State::Closing
+            | State::LastAck => match (received, sent, acked) {
+                (false, false, _) => State::Established,
+                (false, true, false) => State::FinWait1,
+                (false, true, true) => State::FinWait2,
+                (true, false, _) => State::CloseWait,
+                // Who closed second waits for the last ACK; who closed first, or at once, waits out TIME-WAIT.
+                (true, true, false) => {
+                    if matches!(self.state, State::CloseWait | State::LastAck) {
+                        State::LastAck
+                    } else {
+                        State::Closing
+                    }
+                }
+                (true, true, true) => {
+                    if self.state == State::LastAck {
+                        State::Closed
+                    } else {
+                        State::TimeWait
+                    }
+                }
+            },
+            other => other,
+        };
+        if next == State::TimeWait && self.state != State::TimeWait {
+            self.time_wait_ends = now + TIME_WAIT;
+        }
+        self.state = next;
+    }
+
+    /// Does what is due at `now`; harmless when nothing is.
+    pub fn on_timer(&mut self, now: Time) {
+        self.on_handshake_timer(now);
+        self.snd.on_timer(now);
+        self.rcv.on_timer(now);
+        if now >= self.time_wait_ends {
+            self.time_wait_ends = Time::NEVER;
+            self.state = State::Closed;
+        }
+    }
+
+    /// The next segment to leave at `now`; call until it gives `None`.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if self.handshake.pending {
+            return Some(self.handshake_segment(now));
+        }
+        if let Some(out) = self.snd.poll(now) {
+            if out.fin {
+                self.move_on(now);
+            }
+            return Some(self.data_segment(now, out));
+        }
+        if self.rcv.ack_now && !matches!(self.state, State::Closed | State::Listen | State::SynSent) {
+            self.snd.stats.acks_sent += 1;
+            return Some(self.header(now, self.snd.snd_nxt, Flags::ACK));
+        }
+        None
+    }
+
+    fn data_segment(&mut self, now: Time, out: Outgoing) -> Segment {
+        let flags = if out.fin { Flags::ACK | Flags::FIN } else { Flags::ACK };
+        Segment { len: out.len, retransmission: out.retransmission, ..self.header(now, out.seq, flags) }
+    }
+
+    /// A segment that acknowledges what was received.
+    fn header(&mut self, now: Time, seq: u64, flags: Flags) -> Segment {
+        let sack = self.rcv.on_ack_sent(self.timestamps);
+        let window = self.rcv.window_field(false);
+        Segment {
+            seq,
+            ack: self.rcv.rcv_nxt,
+            sent: now,
+            echo: self.rcv.echo,
+            sack,
+            window,
+            flags: if self.rcv.ece { flags | Flags::ECE } else { flags },
+            ts_val: timestamp(now),
+            ts_ecr: self.rcv.ts_recent,
+            has_timestamps: self.timestamps,
+            ..Segment::default()
+        }
+    }
+
+    /// When [`on_timer`](Self::on_timer) wants to be called; [`Time::NEVER`] when it does not.
+    pub fn next_timer(&self) -> Time {
+        let sending = self.snd.timer.at.min(self.snd.pacing_deadline());
+        sending.min(self.rcv.deadline).min(self.handshake.deadline).min(self.time_wait_ends)
+    }
+
+    /// The application writes `bytes` more; `u64::MAX` for a bulk source without end.
+    pub fn write(&mut self, _now: Time, bytes: u64) {
+        if !self.snd.closing {
+            self.snd.write_end = self.snd.write_end.saturating_add(bytes);
+        }
+    }
+    /// The application will write no more: a FIN follows the data. A source without end stops where it is.
+    pub fn close(&mut self, _now: Time) {
+        self.snd.closing = true;
+        if self.snd.write_end == u64::MAX {
+            self.snd.write_end = self.snd.snd_nxt.max(1);
+        }
+    }
+    /// Whether the application reads at once whatever arrives in order (the default) or calls
+    /// [`read`](Self::read).
+    pub fn set_auto_read(&mut self, auto: bool) {
+        self.rcv.set_auto_read(auto);
+    }
+    /// In-order bytes waiting for the application.
+    pub fn readable(&self) -> u64 {
+        self.rcv.readable()
+    }
+    /// The application takes up to `max` bytes; the window opens accordingly.
+    pub fn read(&mut self, _now: Time, max: u64) -> u64 {
+        self.rcv.read(max)
+    }
+
+    /// A snapshot.
+    pub fn info(&self) -> Info {
+        let snd = &self.snd;
+        let board = &snd.board;
+        let without_sack = snd.dupacks.min(board.out().segments);
+        Info {
+            state: self.state,
+            phase: snd.phase,
+            cwnd: snd.window(),
+            ssthresh: snd.cc.ssthresh(),
+            srtt: snd.rtt.has_sample().then(|| snd.rtt.srtt()),
+            rttvar: snd.rtt.rttvar(),
+            min_rtt: snd.rtt.has_sample().then(|| snd.rtt.min_rtt()),
+            rto: snd.rtt.rto(),
+            backoff: snd.rtt.backoff(),
+            bytes_in_flight: snd.in_flight(),
+            packets_out: board.out().segments,
+            sacked_out: if snd.use_sack { board.sacked().segments } else { without_sack },
+            lost_out: board.lost().segments,
+            retrans_out: board.retrans().segments,
+            total_retrans: snd.stats.segments_retransmitted,
+            pacing_rate: snd.pacer.rate,
+            delivery_rate: snd.last_rate,
+            snd_una: snd.snd_una,
+            snd_nxt: snd.snd_nxt,
+            rcv_nxt: self.rcv.rcv_nxt,
+            snd_wnd: snd.snd_wnd,
+        }
+    }
+    /// Where the connection stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+    /// Counters.
+    pub fn stats(&self) -> &Stats {
+        &self.snd.stats
+    }
+    /// The last RTT sample taken, if one was taken by the last [`on_segment`](Self::on_segment).
+    pub fn last_rtt_sample(&self) -> Option<Duration> {
+        self.snd.last_rtt
+    }
+    /// The law.
+    pub fn congestion_control(&self) -> &dyn CongestionControl {
+        &*self.snd.cc
+    }
+    /// The options.
+    pub fn config(&self) -> &Config {
+        &self.snd.config
+    }
+}
+
+/// The 1 ms timestamp clock (RFC 7323 §5.4), the same for everybody in the simulator.
+fn timestamp(now: Time) -> u32 {
+    (now.0 / 1_000_000) as u32
+}
+
+#[cfg(test)]
+mod tests;

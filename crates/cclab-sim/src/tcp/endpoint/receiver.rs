@@ -1,0 +1,376 @@
+//! The receiving half: reassembly, SACK blocks, the offered window, and when to acknowledge.
+
+use super::super::segment::{Echo, Flags, SackBlocks, Segment};
+use super::super::{Config, DelayedAck};
+use cclab_algo::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Longest delay of an ACK (Linux `TCP_DELACK_MAX`).
+const DELAY_MAX: Duration = Duration::from_millis(200);
+
+/// The receiving half of an endpoint.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    delayed: DelayedAck,
+    mss: u64,
+    buffer: u64,
+    /// Next offset expected.
+    pub rcv_nxt: u64,
+    /// Offset after the peer's FIN, once it is known.
+    fin_end: Option<u64>,
+    /// Whether the FIN itself was received in order.
+    pub fin_received: bool,
+    /// Ranges received out of order, ascending, not touching each other.
+    ranges: VecDeque<(u64, u64)>,
+    /// Ranges as SACK reports them: the most recently changed first (RFC 2018 §4).
+    recent: [(u64, u64); 4],
+    recent_len: usize,
+    /// A duplicate to be reported once (RFC 2883).
+    duplicate: Option<(u64, u64)>,
+    pub use_sack: bool,
+
+    auto_read: bool,
+    /// In-order bytes that the application has not read.
+    unread: u64,
+    /// Right edge of the window as last offered.
+    right_edge: u64,
+    pub scale: u8,
+
+    /// Acknowledge at once.
+    pub ack_now: bool,
+    /// When a delayed ACK leaves.
+    pub deadline: Time,
+    /// Bytes in order since the last ACK sent.
+    unacked: u64,
+    /// Adaptive delay (Linux ATO); zero before the first segment.
+    ato: Duration,
+    /// ACKs left in quick-ACK mode.
+    quick: u32,
+    last_arrival: Time,
+
+    /// Timestamp to echo, and when it was taken (RFC 7323).
+    pub ts_recent: u32,
+    /// Acknowledgement number of the last ACK sent.
+    last_ack_sent: u64,
+    /// About the latest data packet.
+    pub echo: Echo,
+    /// Echo congestion until the peer says CWR (RFC 3168).
+    pub ece: bool,
+    /// Whether the last packet was marked.
+    ce_before: bool,
+}
+
+impl Receiver {
+    pub fn new(config: &Config) -> Receiver {
+        Receiver {
+            delayed: config.delayed_ack,
+            mss: u64::from(config.mss),
+            buffer: config.receive_buffer,
+            rcv_nxt: 0,
+            fin_end: None,
+            fin_received: false,
+            ranges: VecDeque::new(),
+            recent: [(0, 0); 4],
+            recent_len: 0,
+            duplicate: None,
+            use_sack: false,
+            auto_read: true,
+            unread: 0,
+            right_edge: 0,
+            scale: 0,
+            ack_now: false,
+            deadline: Time::NEVER,
+            unacked: 0,
+            ato: Duration::ZERO,
+            quick: 0,
+            last_arrival: Time::ZERO,
+            ts_recent: 0,
+            last_ack_sent: 0,
+            echo: Echo::default(),
+            ece: false,
+            ce_before: false,
+        }
+    }
+
+    /// The peer's SYN was received.
+    pub fn on_syn(&mut self, segment: &Segment) {
+        self.rcv_nxt = segment.seq + 1;
+        self.ts_recent = segment.ts_val;
+        self.right_edge = self.rcv_nxt;
+    }
+
+    /// Whether any of `segment` lies in the window (RFC 9293 §3.10.7.4, with the edges joined as Linux does).
+    pub fn in_window(&self, segment: &Segment) -> bool {
+        segment.end() >= self.rcv_nxt && segment.seq <= self.right_edge
+    }
+
+    /// RFC 7323 §4.3: remember the timestamp of the segment that holds the left edge of what was last
+    /// acknowledged. So a delayed ACK echoes the first segment it covers, and a gap the last before it.
+    pub fn note_timestamp(&mut self, segment: &Segment) {
+        if segment.seq <= self.last_ack_sent {
+            self.ts_recent = segment.ts_val;
+        }
+    }
+
+    /// Takes in the payload and FIN of a segment; the payload bytes that are now in order.
+    pub fn on_data(&mut self, now: Time, segment: &Segment, ce: bool, srtt: Duration, rto: Duration) -> u64 {
+        let mut in_order = 0;
+        self.echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
+        if segment.flags.has(Flags::CWR) {
+            self.ece = false;
+        }
+        if ce {
+            self.ece = true;
+        }
+        if ce != self.ce_before {
+            self.ce_before = ce;
+            self.ack_now = true;
+        }
+        if segment.flags.has(Flags::FIN) {
+            self.fin_end = Some(segment.end());
+        }
+        let (start, end) = (segment.seq, segment.end().min(self.right_edge.max(self.rcv_nxt)));
+        if end <= self.rcv_nxt {
+            self.on_duplicate(start, segment.end());
+        } else if start <= self.rcv_nxt {
+            if start < self.rcv_nxt {
+                self.duplicate = Some((start, self.rcv_nxt));
+            }
+            in_order = self.on_in_order(now, end, srtt, rto);
+        } else {
+            self.on_out_of_order(start, end);
+        }
+        self.last_arrival = now;
+        in_order
+    }
+
+    fn on_in_order(&mut self, now: Time, end: u64, srtt: Duration, rto: Duration) -> u64 {
+        let before = self.rcv_nxt;
+        self.rcv_nxt = end;
+        if !self.ranges.is_empty() {
+            // A gap is filled, wholly or in part: say so at once (RFC 5681 §4.2).
+            self.ack_now = true;
+            self.merge_ranges();
+        }
+        let fin = u64::from(self.fin_end.is_some_and(|fin| self.rcv_nxt >= fin));
+        if fin != 0 && !self.fin_received {
+            self.fin_received = true;
+            self.ack_now = true;
+        }
+        let bytes = self.rcv_nxt - before - fin;
+        if !self.auto_read {
+            self.unread += bytes;
+        }
+        self.unacked += bytes;
+        self.delay_ack(now, srtt, rto);
+        bytes
+    }
+
+    /// Takes in order what now follows on `rcv_nxt`.
+    fn merge_ranges(&mut self) {
+        while let Some(&(start, end)) = self.ranges.front() {
+            if start > self.rcv_nxt {
+                break;
+            }
+            if start < self.rcv_nxt && end <= self.rcv_nxt {
+                self.duplicate.get_or_insert((start, end));
+            }
+            self.rcv_nxt = self.rcv_nxt.max(end);
+            self.ranges.pop_front();
+        }
+        let rcv_nxt = self.rcv_nxt;
+        self.forget_recent(|&(start, _)| start <= rcv_nxt);
+    }
+
+    fn on_duplicate(&mut self, start: u64, end: u64) {
+        self.ack_now = true;
+        if end > start {
+            self.duplicate = Some((start, end));
+        }
+    }
+
+    fn on_out_of_order(&mut self, start: u64, end: u64) {
+        self.ack_now = true;
+        // First range that reaches `start`; most often the last one, or none.
+        let first = match self.ranges.back() {
+            None => 0,
+            Some(&(_, e)) if start > e => self.ranges.len(),
+            Some(&(s, _)) if start >= s => self.ranges.len() - 1,
+            _ => self.ranges.partition_point(|&(_, e)| e < start),
+        };
+        let (mut low, mut high) = (start, end);
+        let mut last = first;
+        while let Some(&(s, e)) = self.ranges.get(last) {
+            if s > end {
+                break;
+            }
+            let (overlap_start, overlap_end) = (s.max(start), e.min(end));
+            if overlap_start < overlap_end {
+                self.duplicate.get_or_insert((overlap_start, overlap_end));
+            }
+            low = low.min(s);
+            high = high.max(e);
+            last += 1;
+        }
+        if first == last {
+            self.ranges.insert(first, (low, high));
+        } else {
+            self.ranges[first] = (low, high);
+            self.ranges.drain(first + 1..last);
+        }
+        self.forget_recent(|&(s, e)| s >= low && e <= high);
+        self.recent_len = (self.recent_len + 1).min(4);
+        self.recent.copy_within(0..3, 1);
+        self.recent[0] = (low, high);
+    }
+
+    fn forget_recent(&mut self, gone: impl Fn(&(u64, u64)) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.recent_len {
+            if !gone(&self.recent[i]) {
+                self.recent[kept] = self.recent[i];
+                kept += 1;
+            }
+        }
+        self.recent_len = kept;
+    }
+
+    /// Decides when the data just received in order is acknowledged.
+    fn delay_ack(&mut self, now: Time, srtt: Duration, rto: Duration) {
+        if self.delayed.adaptive {
+            self.adapt(now, rto);
+        }
+        if self.quick > 0 || self.unacked >= u64::from(self.delayed.every) * self.mss || !self.ranges.is_empty() {
+            self.ack_now = true;
+        }
+        if !self.ack_now && self.deadline == Time::NEVER {
+            self.deadline = now + self.delay(srtt);
+        }
+    }
+
+    /// The gap between segments moves the delay (Linux `tcp_event_data_recv`); the first segment, and one
+    /// after a gap of more than an RTO, starts quick-ACK mode: the sender is in slow start.
+    fn adapt(&mut self, now: Time, rto: Duration) {
+        let half_min = Duration(self.delayed.timeout.0 / 2);
+        if self.ato == Duration::ZERO {
+            self.start_quick_acks();
+            self.ato = self.delayed.timeout;
+            return;
+        }
+        let gap = now.since(self.last_arrival);
+        if gap <= half_min {
+            self.ato = Duration(self.ato.0 / 2) + half_min;
+        } else if gap < self.ato {
+            self.ato = (Duration(self.ato.0 / 2) + gap).min(rto);
+        } else if gap > rto {
+            self.start_quick_acks();
+        }
+    }
+
+    fn start_quick_acks(&mut self) {
+        let credit = (self.buffer / (2 * self.mss)).clamp(2, u64::from(self.delayed.quickack).max(2));
+        self.quick = if self.delayed.quickack == 0 { 0 } else { self.quick.max(credit as u32) };
+    }
+
+    fn delay(&self, srtt: Duration) -> Duration {
+        if !self.delayed.adaptive {
+            return self.delayed.timeout;
+        }
+        let mut delay = self.ato;
+        if delay > self.delayed.timeout {
+            delay = delay.min(srtt.max(self.delayed.timeout));
+        }
+        delay.min(DELAY_MAX)
+    }
+
+    /// The delayed ACK is due.
+    pub fn on_timer(&mut self, now: Time) {
+        if now >= self.deadline {
+            self.deadline = Time::NEVER;
+            self.ack_now = true;
+            if self.delayed.adaptive {
+                // Linux: a delayed ACK that had to wait lengthens the delay, up to the RTO.
+                self.ato = Duration(self.ato.0 * 2).min(DELAY_MAX);
+            }
+        }
+    }
+
+    /// The window to offer as a header field; the right edge never moves left (RFC 9293 §3.8.6), and
+    /// moves right by a full segment at least (RFC 1122 §4.2.3.3).
+    pub fn window_field(&mut self, syn: bool) -> u16 {
+        let free = self.buffer - self.unread.min(self.buffer);
+        if syn {
+            let window = free.min(65_535);
+            self.right_edge = self.right_edge.max(self.rcv_nxt + window);
+            return window as u16;
+        }
+        let unit = (1_u64 << self.scale) - 1;
+        let mut edge = self.rcv_nxt + free;
+        if edge < self.right_edge + self.mss.min(self.buffer / 2) {
+            edge = edge.min(self.right_edge);
+        }
+        edge = edge.max(self.right_edge);
+        let field = ((edge - self.rcv_nxt + unit) >> self.scale).min(65_535);
+        self.right_edge = self.right_edge.max(self.rcv_nxt + (field << self.scale));
+        field as u16
+    }
+
+    /// An ACK leaves, alone or with data: SACK blocks for it; what was to be acknowledged is.
+    pub fn on_ack_sent(&mut self, timestamps: bool) -> SackBlocks {
+        self.ack_now = false;
+        self.deadline = Time::NEVER;
+        self.unacked = 0;
+        self.quick = self.quick.saturating_sub(1);
+        self.last_ack_sent = self.rcv_nxt;
+        if self.recent_len == 0 && self.duplicate.is_none() {
+            return SackBlocks::NONE;
+        }
+        self.sack_blocks(if timestamps { 3 } else { 4 })
+    }
+
+    fn sack_blocks(&mut self, room: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        let duplicate = self.duplicate.take();
+        if !self.use_sack {
+            return blocks;
+        }
+        if let Some((start, end)) = duplicate {
+            blocks.push(start, end);
+        }
+        for &(start, end) in &self.recent[..self.recent_len] {
+            if blocks.len() < room {
+                blocks.push(start, end);
+            }
+        }
+        blocks
+    }
+
+    pub fn set_auto_read(&mut self, auto: bool) {
+        self.auto_read = auto;
+        if auto {
+            self.unread = 0;
+        }
+    }
+    pub fn readable(&self) -> u64 {
+        self.unread
+    }
+
+    /// The application takes up to `max` bytes; a window update is sent when it opens by two segments or
+    /// half the buffer.
+    pub fn read(&mut self, max: u64) -> u64 {
+        let taken = self.unread.min(max);
+        self.unread -= taken;
+        let edge = self.rcv_nxt + (self.buffer - self.unread.min(self.buffer));
+        if taken > 0 && edge >= self.right_edge + (2 * self.mss).min(self.buffer / 2) {
+            self.ack_now = true;
+        }
+        taken
+    }
+}
+
+impl Receiver {
+    /// A segment outside the window: say where we are; a duplicate is reported (RFC 2883).
+    pub fn on_duplicate_segment(&mut self, segment: &Segment) {
+        self.on_duplicate(segment.seq, if segment.len > 0 { segment.end().min(self.rcv_nxt) } else { segment.seq });
+    }
+}

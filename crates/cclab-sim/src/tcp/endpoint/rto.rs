@@ -1,0 +1,177 @@
+//! RTT estimation and the retransmission timeout: RFC 6298 and Linux's variant.
+
+use super::super::{RtoConfig, RtoStyle};
+use cclab_algo::{Duration, Time};
+
+/// The estimators of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Rtt {
+    config: RtoConfig,
+    /// 8 srtt, ns; zero before the first sample.
+    srtt8: i64,
+    /// 4 × mean deviation, ns (RFC 6298's 4 RTTVAR).
+    mdev4: i64,
+    /// Linux: largest `mdev4` of this round.
+    mdev_max4: i64,
+    /// Linux: what goes into the RTO: follows `mdev_max4` up at once, down slowly.
+    var4: i64,
+    /// Linux: the round ends when this offset is acknowledged.
+    round_end: u64,
+    base: Duration,
+    backoff: u32,
+    min: MinRtt,
+    has_sample: bool,
+}
+
+impl Rtt {
+    pub fn new(config: RtoConfig) -> Rtt {
+        Rtt {
+            config,
+            srtt8: 0,
+            mdev4: 0,
+            mdev_max4: 0,
+            var4: 0,
+            round_end: 0,
+            base: config.initial,
+            backoff: 0,
+            min: MinRtt::default(),
+            has_sample: false,
+        }
+    }
+
+    /// Takes in a sample. `snd_una` and `snd_nxt` tell the rounds apart (Linux).
+    pub fn sample(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
+        let rtt = self.round_up(rtt).0 as i64;
+        let floor = self.config.min.0 as i64;
+        if !self.has_sample {
+            self.has_sample = true;
+            self.srtt8 = rtt * 8;
+            self.mdev4 = rtt * 2;
+            self.var4 = self.mdev4.max(floor);
+            self.mdev_max4 = self.var4;
+            self.round_end = snd_nxt;
+        } else {
+            let err = rtt - self.srtt8 / 8;
+            // RFC 6298 (2.3): RTTVAR first, with the old SRTT: 4 RTTVAR' = 3/4 (4 RTTVAR) + |err|.
+            let mut change = err.abs() - self.mdev4 / 4;
+            if self.config.style == RtoStyle::Linux && err < 0 && change > 0 {
+                change /= 8; // an RTT that falls fast must not raise the RTO
+            }
+            self.mdev4 += change;
+            self.srtt8 += err;
+            if self.config.style == RtoStyle::Linux {
+                self.track_maximum(floor, snd_una, snd_nxt);
+            }
+        }
+        self.backoff = 0;
+        self.base = self.computed();
+    }
+
+    fn track_maximum(&mut self, floor: i64, snd_una: u64, snd_nxt: u64) {
+        self.mdev_max4 = self.mdev_max4.max(self.mdev4);
+        self.var4 = self.var4.max(self.mdev_max4);
+        if snd_una > self.round_end {
+            if self.mdev_max4 < self.var4 {
+                self.var4 -= (self.var4 - self.mdev_max4) / 4;
+            }
+            self.round_end = snd_nxt;
+            self.mdev_max4 = floor;
+        }
+    }
+
+    fn computed(&self) -> Duration {
+        let srtt = Duration((self.srtt8 / 8) as u64);
+        let rto = match self.config.style {
+            RtoStyle::Linux => srtt + Duration(self.var4 as u64),
+            RtoStyle::Rfc6298 => (srtt + Duration(self.mdev4 as u64).max(self.config.granularity)).max(self.config.min),
+        };
+        rto.min(self.config.max)
+    }
+
+    /// Where the clock has a granularity, samples are rounded up to it.
+    fn round_up(&self, rtt: Duration) -> Duration {
+        match self.config.granularity.0 {
+            0 => rtt,
+            g => Duration(rtt.0.div_ceil(g) * g),
+        }
+    }
+
+    /// The SYN was retransmitted and data starts: at least 3 s until there is a sample (RFC 6298 (5.7)).
+    pub fn after_syn_retransmission(&mut self) {
+        if !self.has_sample {
+            self.base = self.base.max(Duration::from_secs(3));
+            self.backoff = 0;
+        }
+    }
+
+    /// The timer expired: the RTO doubles until the next sample.
+    pub fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// The last timeout was spurious: the RTO it had before.
+    pub fn clear_backoff(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// The RTO with its back-off.
+    pub fn rto(&self) -> Duration {
+        self.backed_off(self.backoff)
+    }
+
+    /// The RTO doubled `times` times, up to the ceiling.
+    pub fn backed_off(&self, times: u32) -> Duration {
+        (self.base * (1_u64 << times.min(32))).min(self.config.max)
+    }
+
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// Smoothed RTT, zero before the first sample.
+    pub fn srtt(&self) -> Duration {
+        Duration((self.srtt8 / 8) as u64)
+    }
+    pub fn has_sample(&self) -> bool {
+        self.has_sample
+    }
+
+    /// RTT variation: RTTVAR of RFC 6298; Linux reports `mdev`, a quarter of `mdev4`.
+    pub fn rttvar(&self) -> Duration {
+        Duration((self.mdev4 / 4) as u64)
+    }
+
+    /// Smallest RTT of the last 300 s (Linux `tcp_min_rtt_wlen`); zero before the first sample.
+    pub fn min_rtt(&self) -> Duration {
+        self.min.value
+    }
+
+    /// Takes in a sample for the minimum.
+    pub fn sample_min(&mut self, now: Time, rtt: Duration) {
+        self.min.update(now, rtt);
+    }
+}
+
+/// A minimum over two half windows: the smallest of this half and of the one before.
+#[derive(Clone, Copy, Debug, Default)]
+struct MinRtt {
+    value: Duration,
+    previous: Duration,
+    current: Duration,
+    half_ends: Time,
+}
+
+const HALF_WINDOW: Duration = Duration::from_secs(150);
+
+impl MinRtt {
+    fn update(&mut self, now: Time, rtt: Duration) {
+        if self.value == Duration::ZERO || now >= self.half_ends {
+            let first = self.value == Duration::ZERO;
+            self.previous = if first { Duration::MAX } else { self.current };
+            self.current = Duration::MAX;
+            self.half_ends = now + HALF_WINDOW;
+        }
+        self.current = self.current.min(rtt);
+        self.value = self.current.min(self.previous);
+    }
+}

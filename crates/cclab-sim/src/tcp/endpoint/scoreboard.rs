@@ -1,0 +1,309 @@
+//! What was sent and is not yet cumulatively acknowledged: one record per segment in a ring, three bitmaps
+//! beside it, and the sums that the pipe is made of.
+//!
+//! A segment has a monotone number; its record and its bits live at that number modulo the capacity. The
+//! bitmaps let SACK processing and loss marking skip 64 segments at a time, and cost nothing while nothing
+//! is wrong.
+
+use cclab_algo::Time;
+
+/// A segment in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sent {
+    /// First offset.
+    pub seq: u64,
+    /// Last transmission.
+    pub sent: Time,
+    /// Delivery-rate state of the connection at the last transmission.
+    pub rate: super::rate::Stamp,
+    /// Sequence space taken, FIN included.
+    pub len: u32,
+    /// Whether it carries the FIN.
+    pub fin: bool,
+    /// Whether it was ever retransmitted.
+    pub ever_retransmitted: bool,
+}
+
+impl Sent {
+    /// First offset after it.
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+}
+
+/// A number of segments and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub segments: u32,
+    pub bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, len: u32) {
+        self.segments += 1;
+        self.bytes += u64::from(len);
+    }
+    fn sub(&mut self, len: u32) {
+        self.segments -= 1;
+        self.bytes -= u64::from(len);
+    }
+}
+
+/// One bit per ring position.
+#[derive(Clone, Debug, Default)]
+struct Bits {
+    words: Vec<u64>,
+    mask: usize,
+}
+
+impl Bits {
+    fn with_capacity(capacity: usize) -> Bits {
+        Bits { words: vec![0; capacity / 64], mask: capacity / 64 - 1 }
+    }
+    /// The 64 bits that segment `i` is in.
+    fn word(&self, i: u64) -> u64 {
+        self.words[(i >> 6) as usize & self.mask]
+    }
+    fn get(&self, i: u64) -> bool {
+        self.word(i) >> (i & 63) & 1 != 0
+    }
+    fn set(&mut self, i: u64) {
+        self.words[(i >> 6) as usize & self.mask] |= 1 << (i & 63);
+    }
+    fn clear(&mut self, i: u64) {
+        self.words[(i >> 6) as usize & self.mask] &= !(1 << (i & 63));
+    }
+}
+
+/// The segments in flight.
+#[derive(Debug)]
+pub(super) struct Scoreboard {
+    ring: Vec<Sent>,
+    mask: u64,
+    head: u64,
+    tail: u64,
+    mss: u64,
+    sacked_bits: Bits,
+    lost_bits: Bits,
+    retrans_bits: Bits,
+    /// Everything in the ring (Linux `packets_out`).
+    out: Tally,
+    /// Selectively acknowledged.
+    sacked: Tally,
+    /// Marked lost, whether retransmitted since or not.
+    lost: Tally,
+    /// Retransmitted and in flight again.
+    retrans: Tally,
+    /// No segment below it is lost and not retransmitted.
+    lost_hint: u64,
+    /// Highest selectively acknowledged segment + 1; `head` or less when there is none.
+    sacked_top: u64,
+}
+
+const INITIAL_CAPACITY: usize = 64;
+
+impl Scoreboard {
+    /// An empty scoreboard for segments of mostly `mss` bytes.
+    pub fn new(mss: u32) -> Scoreboard {
+        Scoreboard {
+            ring: vec![Sent::default(); INITIAL_CAPACITY],
+            mask: INITIAL_CAPACITY as u64 - 1,
+            head: 0,
+            tail: 0,
+            mss: u64::from(mss),
+            sacked_bits: Bits::with_capacity(INITIAL_CAPACITY),
+            lost_bits: Bits::with_capacity(INITIAL_CAPACITY),
+            retrans_bits: Bits::with_capacity(INITIAL_CAPACITY),
+            out: Tally::default(),
+            sacked: Tally::default(),
+            lost: Tally::default(),
+            retrans: Tally::default(),
+            lost_hint: 0,
+            sacked_top: 0,
+        }
+    }
+
+    pub fn out(&self) -> Tally {
+        self.out
+    }
+    pub fn sacked(&self) -> Tally {
+        self.sacked
+    }
+    pub fn lost(&self) -> Tally {
+        self.lost
+    }
+    pub fn retrans(&self) -> Tally {
+        self.retrans
+    }
+    pub fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+    /// Number of the first segment in flight.
+    pub fn head(&self) -> u64 {
+        self.head
+    }
+    /// Number of the segment to be sent next.
+    pub fn tail(&self) -> u64 {
+        self.tail
+    }
+    /// Bytes in flight: pipe = out − (sacked + lost) + retrans.
+    pub fn pipe(&self) -> u64 {
+        self.out.bytes + self.retrans.bytes - self.sacked.bytes - self.lost.bytes
+    }
+    pub fn is_sacked(&self, i: u64) -> bool {
+        self.sacked_bits.get(i)
+    }
+    pub fn is_lost(&self, i: u64) -> bool {
+        self.lost_bits.get(i)
+    }
+    pub fn is_retransmitted(&self, i: u64) -> bool {
+        self.retrans_bits.get(i)
+    }
+    pub fn get(&self, i: u64) -> &Sent {
+        &self.ring[(i & self.mask) as usize]
+    }
+    pub fn get_mut(&mut self, i: u64) -> &mut Sent {
+        &mut self.ring[(i & self.mask) as usize]
+    }
+    /// The first segment in flight.
+    pub fn front(&self) -> Option<&Sent> {
+        (!self.is_empty()).then(|| self.get(self.head))
+    }
+
+    /// Takes in a segment just sent for the first time.
+    pub fn push(&mut self, sent: Sent) {
+        if self.tail - self.head > self.mask {
+            self.grow();
+        }
+        self.out.add(sent.len);
+        let at = (self.tail & self.mask) as usize;
+        self.ring[at] = sent;
+        self.tail += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let capacity = self.ring.len() * 2;
+        let mut ring = vec![Sent::default(); capacity];
+        let mut bits = [0; 3].map(|_| Bits::with_capacity(capacity));
+        for i in self.head..self.tail {
+            ring[i as usize & (capacity - 1)] = *self.get(i);
+            for (new, old) in bits.iter_mut().zip([&self.sacked_bits, &self.lost_bits, &self.retrans_bits]) {
+                if old.get(i) {
+                    new.set(i);
+                }
+            }
+        }
+        self.ring = ring;
+        self.mask = capacity as u64 - 1;
+        [self.sacked_bits, self.lost_bits, self.retrans_bits] = bits;
+    }
+
+    /// Removes the first segment, cumulatively acknowledged; says whether it had been SACKed before.
+    pub fn pop(&mut self) -> (Sent, bool) {
+        let i = self.head;
+        let sent = *self.get(i);
+        let mut was_sacked = false;
+        // Nothing wrong, no bits: the usual case costs one comparison.
+        if self.sacked.segments | self.lost.segments | self.retrans.segments != 0 {
+            was_sacked = self.is_sacked(i);
+            if was_sacked {
+                self.sacked_bits.clear(i);
+                self.sacked.sub(sent.len);
+            }
+            self.clear_lost(i, sent.len);
+            self.clear_retrans(i, sent.len);
+        }
+        self.out.sub(sent.len);
+        self.head += 1;
+        (sent, was_sacked)
+    }
+
+    fn clear_lost(&mut self, i: u64, len: u32) {
+        if self.lost_bits.get(i) {
+            self.lost_bits.clear(i);
+            self.lost.sub(len);
+        }
+    }
+    fn clear_retrans(&mut self, i: u64, len: u32) {
+        if self.retrans_bits.get(i) {
+            self.retrans_bits.clear(i);
+            self.retrans.sub(len);
+        }
+    }
+
+    /// Marks segment `i` lost; a retransmission of it in flight is lost with it.
+    pub fn mark_lost(&mut self, i: u64) {
+        debug_assert!(!self.is_sacked(i), "a segment is never both SACKed and lost");
+        let len = self.get(i).len;
+        self.clear_retrans(i, len);
+        if !self.is_lost(i) {
+            self.lost_bits.set(i);
+            self.lost.add(len);
+        }
+        self.lost_hint = self.lost_hint.min(i);
+    }
+
+    /// Marks segment `i` retransmitted.
+    pub fn mark_retransmitted(&mut self, i: u64) {
+        let len = self.get(i).len;
+        if !self.is_retransmitted(i) {
+            self.retrans_bits.set(i);
+            self.retrans.add(len);
+        }
+        self.get_mut(i).ever_retransmitted = true;
+    }
+
+    /// The lowest segment that is lost and not retransmitted.
+    pub fn next_to_retransmit(&mut self) -> Option<u64> {
+        if self.lost.segments <= self.retrans.segments && self.lost.segments == 0 {
+            return None;
+        }
+        let mut i = self.lost_hint.max(self.head);
+        while i < self.tail {
+            let due = (self.lost_bits.word(i) & !self.retrans_bits.word(i)) >> (i & 63);
+            if due != 0 {
+                i += u64::from(due.trailing_zeros());
+                self.lost_hint = i;
+                return (i < self.tail).then_some(i);
+            }
+            i = (i | 63) + 1;
+        }
+        self.lost_hint = self.tail;
+        None
+    }
+
+    /// The segment that contains offset `seq`, or the first after it; [`tail`](Self::tail) when there is none.
+    pub fn find(&self, seq: u64) -> u64 {
+        let Some(front) = self.front() else { return self.tail };
+        // Segments of mostly one size: guess, and walk from there; give up on walking where they are not.
+        let guess = self.head + seq.saturating_sub(front.seq) / self.mss;
+        let mut i = guess.min(self.tail - 1);
+        for _ in 0..4 {
+            if i > self.head && self.get(i).seq > seq {
+                i -= 1;
+            } else if i < self.tail && self.get(i).end() <= seq {
+                i += 1;
+            } else {
+                return i;
+            }
+        }
+        let (mut low, mut high) = (self.head, self.tail);
+        while low < high {
+            let mid = low + (high - low) / 2;
+            if self.get(mid).end() <= seq { low = mid + 1 } else { high = mid }
+        }
+        low
+    }
+
+    /// The invariants that are cheap to check.
+    pub fn check(&self) {
+        debug_assert!(self.sacked.segments + self.lost.segments <= self.out.segments, "{:?}", self.tallies());
+        debug_assert!(self.retrans.segments <= self.out.segments, "{:?}", self.tallies());
+        debug_assert!(self.out.bytes + self.retrans.bytes >= self.sacked.bytes + self.lost.bytes);
+        debug_assert_eq!(u64::from(self.out.segments), self.tail - self.head);
+    }
+    fn tallies(&self) -> [Tally; 4] {
+        [self.out, self.sacked, self.lost, self.retrans]
+    }
+}
