@@ -1,0 +1,443 @@
+//! Vegas: keep between alpha and beta segments in the queue, judged by the round-trip time.
+//!
+//! Sources: L. Brakmo, S. O'Malley, L. Peterson, "TCP Vegas", SIGCOMM 1994; Brakmo & Peterson, IEEE JSAC 13(8),
+//! 1995; Linux `tcp_vegas.c` (6.x). Paper and Linux are both here (parameter `variant`). They differ in:
+//!
+//! * Diff: paper W (1 − base/rtt), the segments in the queue; Linux ⌊W (rtt − base)/base⌋, larger by rtt/base;
+//! * slow start: paper doubles every other round and compares in between; Linux doubles every round;
+//! * leaving slow start: paper cuts W by an eighth (as its authors' code did); Linux falls to the window that
+//!   would just fill the path, plus one;
+//! * a round with fewer than three RTT samples: Linux does as Reno does;
+//! * ssthresh: Linux keeps it at 3/4 W or more after each round;
+//! * an idle time: Linux measures the base RTT afresh.
+//!
+//! The paper's fine-grained check of the first and second duplicate ACK belongs to loss recovery, not to
+//! the window law, and is left out.
+
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent, Window,
+};
+use crate::params::{Kind, Params, Spec, Value};
+use crate::units::Duration;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "vegas",
+    summary: "keeps alpha to beta segments in the queue, judged by the round-trip time",
+    source: "Brakmo & Peterson, SIGCOMM 1994 and JSAC 1995; Linux tcp_vegas.c",
+    params: &[
+        Spec {
+            name: "alpha",
+            kind: Kind::Number { min: 0.0, max: 1000.0 },
+            default: Value::Number(2.0),
+            paper_default: None,
+            unit: "segments",
+            doc: "fewer than this in the queue: the window grows by one per RTT (JSAC 1995: 1 or 2)",
+        },
+        Spec {
+            name: "beta",
+            kind: Kind::Number { min: 0.0, max: 1000.0 },
+            default: Value::Number(4.0),
+            paper_default: None,
+            unit: "segments",
+            doc: "more than this in the queue: the window shrinks by one per RTT (JSAC 1995: 3 or 4)",
+        },
+        Spec {
+            name: "gamma",
+            kind: Kind::Number { min: 0.0, max: 1000.0 },
+            default: Value::Number(1.0),
+            paper_default: None,
+            unit: "segments",
+            doc: "more than this in the queue ends slow start",
+        },
+        Spec {
+            name: "loss_factor",
+            kind: Kind::Number { min: 0.1, max: 1.0 },
+            default: Value::Number(0.5),
+            paper_default: Some(Value::Number(0.75)),
+            unit: "",
+            doc: "the share of the window that a loss leaves; a timeout's ssthresh is always half",
+        },
+        Spec {
+            name: "variant",
+            kind: Kind::Choice(&["linux", "paper"]),
+            default: Value::Word("linux"),
+            paper_default: Some(Value::Word("paper")),
+            unit: "",
+            doc: "whose rules where they differ; loss_factor's default follows the flavour, not this",
+        },
+    ],
+    build: &|cx, params| Box::new(Vegas::new(cx, params)),
+};
+
+/// The window never falls below two segments but by a timeout.
+const MIN_WINDOW: f64 = 2.0;
+/// What the paper's slow start takes off W as it ends.
+const EXIT_CUT: f64 = 1.0 / 8.0;
+/// Linux judges a round by more samples than this.
+const TOO_FEW_SAMPLES: u32 = 2;
+
+/// Vegas' window law.
+pub struct Vegas {
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    loss_factor: f64,
+    linux: bool,
+    window: Window,
+    /// Smallest RTT of the connection.
+    base_rtt: Duration,
+    round: Round,
+    /// Whether the last ACK found the sender in [`Phase::Open`]; otherwise Vegas is Reno.
+    open: bool,
+    /// The paper's slow start grows in this round; in the next it compares.
+    doubling: bool,
+    diff: f64,
+}
+
+/// From `end` having been the next offset to send, to its acknowledgement.
+struct Round {
+    end: u64,
+    min_rtt: Duration,
+    samples: u32,
+}
+
+impl Round {
+    fn new(end: u64) -> Self {
+        Round { end, min_rtt: Duration::MAX, samples: 0 }
+    }
+}
+
+impl Vegas {
+    /// The law for a new connection.
+    pub fn new(cx: &Context, params: &Params) -> Self {
+        Vegas {
+            alpha: params.number("alpha"),
+            beta: params.number("beta"),
+            gamma: params.number("gamma"),
+            loss_factor: params.number("loss_factor"),
+            linux: params.word("variant") == "linux",
+            window: Window::new(cx),
+            base_rtt: Duration::MAX,
+            round: Round::new(0),
+            open: true,
+            doubling: false, // the first ACK ends the round before the first
+            diff: f64::NAN,
+        }
+    }
+
+    /// (expected − actual) · base: the segments in the queue, as the paper or as Linux counts them.
+    fn diff(&self, rtt: Duration) -> f64 {
+        let (w, base, rtt) = (self.window.cwnd, self.base_rtt.0.max(1) as f64, rtt.0.max(1) as f64);
+        if self.linux { (w.floor() * (rtt - base) / base).floor() } else { w * (1.0 - base / rtt) }
+    }
+
+    /// The round is over: W is judged once.
+    fn judge(&mut self, rtt: Duration, ev: &AckEvent) {
+        let before = self.window.cwnd;
+        self.diff = self.diff(rtt);
+        if self.window.in_slow_start() {
+            match self.linux {
+                true => self.judge_slow_start_linux(rtt, ev),
+                false => self.judge_slow_start_paper(ev),
+            }
+        } else if self.diff > self.beta {
+            self.window.cwnd -= 1.0;
+            if self.linux {
+                self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
+            }
+        } else if self.diff < self.alpha && ev.may_grow {
+            self.window.cwnd += 1.0;
+        }
+        self.window.cwnd = self.window.cwnd.max(MIN_WINDOW.min(before));
+        if self.linux {
+            self.window.ssthresh = self.window.ssthresh.max((self.window.cwnd * 0.75).floor());
+        }
+    }
+
+    fn judge_slow_start_linux(&mut self, rtt: Duration, ev: &AckEvent) {
+        if self.diff > self.gamma {
+            let w = self.window.cwnd;
+            let fills = (w.floor() * self.base_rtt.0 as f64 / rtt.0.max(1) as f64).floor();
+            self.window.cwnd = w.min(fills + 1.0);
+            self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
+        } else if ev.may_grow {
+            self.window.slow_start(self.window.segments(ev.acked_bytes));
+        }
+    }
+
+    fn judge_slow_start_paper(&mut self, ev: &AckEvent) {
+        if self.doubling {
+            if ev.may_grow {
+                self.window.slow_start(self.window.segments(ev.acked_bytes));
+            }
+        } else if self.diff > self.gamma {
+            self.window.cwnd -= self.window.cwnd * EXIT_CUT;
+            self.window.ssthresh = self.window.cwnd;
+        }
+        self.doubling = !self.doubling;
+    }
+
+    /// What Vegas does where it cannot judge.
+    fn reno(&mut self, ev: &AckEvent) {
+        if !ev.may_grow {
+            return;
+        }
+        let mut acked = self.window.segments(ev.acked_bytes);
+        if self.window.in_slow_start() {
+            acked = self.window.slow_start(acked);
+        }
+        if acked > 0.0 {
+            self.window.add_credit(self.window.cwnd.floor(), acked);
+        }
+    }
+
+    /// Follows the phase; a fresh round begins on the return to Open, the base RTT is kept.
+    fn follow(&mut self, ev: &AckEvent) {
+        let open = ev.phase == Phase::Open;
+        if open && !self.open {
+            self.round = Round::new(ev.snd_nxt);
+        }
+        self.open = open;
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn on_ack(&mut self, ev: &AckEvent) {
+        if let Some(rtt) = ev.rtt {
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.round.min_rtt = self.round.min_rtt.min(rtt);
+            self.round.samples += 1;
+        }
+        self.follow(ev);
+        if !self.open {
+            self.reno(ev);
+        } else if ev.snd_una > self.round.end {
+            let Round { min_rtt, samples, .. } = std::mem::replace(&mut self.round, Round::new(ev.snd_nxt));
+            match samples {
+                0 => self.reno(ev),
+                n if self.linux && n <= TOO_FEW_SAMPLES => self.reno(ev),
+                _ => self.judge(min_rtt, ev),
+            }
+        } else if ev.may_grow && self.window.in_slow_start() && (self.linux || self.doubling) {
+            self.window.slow_start(self.window.segments(ev.acked_bytes));
+        }
+    }
+
+    fn on_congestion(&mut self, _ev: &CongestionEvent) {
+        let left = self.window.cwnd * self.loss_factor;
+        self.window.reduce(if self.linux { left.floor() } else { left }.max(2.0));
+    }
+
+    fn on_timeout(&mut self, ev: &TimeoutEvent) {
+        let half = (self.window.cwnd / 2.0).floor().max(2.0);
+        let before = self.window.cwnd;
+        self.window.time_out(ev.first.then_some(half));
+        if !self.linux {
+            self.window.cwnd = MIN_WINDOW.min(before);
+        }
+        self.doubling = true;
+    }
+
+    fn on_undo(&mut self, _ev: &UndoEvent) {
+        self.window.undo();
+    }
+
+    fn on_restart(&mut self, ev: &RestartEvent) {
+        self.window.restart(ev);
+        if self.linux {
+            self.base_rtt = Duration::MAX;
+            self.round = Round::new(self.round.end);
+        }
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.window.cwnd_bytes()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh_bytes()
+    }
+
+    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let known = self.base_rtt != Duration::MAX;
+        record("base_rtt_s", if known { self.base_rtt.as_secs_f64() } else { f64::NAN });
+        record("diff_segments", self.diff);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::params::{Flavour, Given};
+    use crate::units::Time;
+
+    const MSS: u64 = 1000;
+
+    /// A law in congestion avoidance (`ssthresh` 1) or in slow start.
+    fn law(flavour: Flavour, w: u32, initial_ssthresh: Option<u64>) -> Vegas {
+        let cx = Context { initial_window: w, initial_ssthresh, flavour, ..Context::new(MSS as u32) };
+        Vegas::new(&cx, &Params::resolve(ENTRY.params, &[], flavour).unwrap())
+    }
+
+    /// A window and a path: each ACK of a round brings `rtt`.
+    struct Sender {
+        law: Vegas,
+        snd_una: u64,
+    }
+    impl Sender {
+        fn new(flavour: Flavour, w: u32, ssthresh: Option<u64>, base_ms: u64) -> Self {
+            let mut law = law(flavour, w, ssthresh);
+            law.base_rtt = Duration::from_millis(base_ms);
+            Sender { law, snd_una: 0 }
+        }
+        fn ack(&mut self, rtt_ms: u64) {
+            let snd_nxt = self.snd_una + self.law.cwnd() / MSS * MSS;
+            self.snd_una += MSS;
+            self.law.on_ack(&AckEvent {
+                acked_bytes: MSS,
+                snd_una: self.snd_una,
+                snd_nxt,
+                rtt: Some(Duration::from_millis(rtt_ms)),
+                may_grow: true,
+                ..AckEvent::default()
+            });
+        }
+        /// Acknowledges one window. Returns W in segments.
+        fn round(&mut self, rtt_ms: u64) -> f64 {
+            (0..self.law.cwnd() / MSS).for_each(|_| self.ack(rtt_ms));
+            self.law.window.cwnd
+        }
+    }
+
+    /// (W, base, rtt): the paper's Diff and Linux's, and what each does about it with alpha 2, beta 4.
+    #[test]
+    fn diff_and_what_follows() {
+        for (w, base, rtt, paper, paper_step, linux, linux_step) in [
+            (20, 100, 110, 1.818, 1.0, 2.0, 0.0),
+            (20, 100, 130, 4.615, -1.0, 6.0, -1.0),
+            (50, 100, 110, 4.545, -1.0, 5.0, -1.0),
+            (10, 50, 60, 1.667, 1.0, 2.0, 0.0),
+        ] {
+            for (flavour, diff, step) in [(Flavour::Paper, paper, paper_step), (Flavour::Linux, linux, linux_step)] {
+                let mut s = Sender::new(flavour, w, Some(1), base);
+                // The first ACK has no round behind it: Linux is Reno there, the paper judges its own RTT.
+                s.law.round.end = u64::from(w) * MSS;
+                s.round(rtt);
+                assert_eq!(s.law.window.cwnd, f64::from(w));
+                s.ack(rtt);
+                assert_eq!(s.law.window.cwnd, f64::from(w) + step, "{flavour:?} {w} {base} {rtt}");
+                assert!((s.law.diff - diff).abs() < 5e-4, "{} {diff}", s.law.diff);
+            }
+        }
+    }
+
+    /// Linux leaves slow start for ⌊W base/rtt⌋ + 1 and keeps ssthresh at 3/4 of it or above.
+    #[test]
+    fn linux_leaves_slow_start_for_the_window_that_fills_the_path() {
+        let mut s = Sender::new(Flavour::Linux, 32, None, 100);
+        s.law.round.end = 32 * MSS;
+        assert_eq!(s.round(100), 64.0, "doubles");
+        s.law.window.cwnd = 40.0;
+        s.law.round.min_rtt = Duration::from_millis(160);
+        s.ack(160);
+        // Diff = 40 · 60/100 = 24 > 1: W = ⌊40 · 100/160⌋ + 1
+        assert_eq!((s.law.window.cwnd, s.law.window.ssthresh), (26.0, 26.0));
+    }
+
+    /// Linux raises ssthresh to 3/4 W after every round.
+    #[test]
+    fn linux_keeps_ssthresh_near_the_window() {
+        let mut s = Sender::new(Flavour::Linux, 20, Some(1), 100);
+        s.law.round.end = 0;
+        s.law.round.samples = 20;
+        s.ack(100);
+        assert_eq!((s.law.window.cwnd, s.law.window.ssthresh), (21.0, 15.0));
+    }
+
+    /// The paper doubles every other RTT, and leaves slow start only after a round of constant W.
+    #[test]
+    fn the_paper_doubles_every_other_round() {
+        let mut s = Sender::new(Flavour::Paper, 2, None, 100);
+        // W at the end of each round
+        let mut windows = vec![];
+        while windows.len() < 9 {
+            let round = s.law.round.end;
+            s.ack(100);
+            if s.law.round.end != round {
+                windows.push(s.law.window.cwnd);
+            }
+        }
+        assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0, 16.0, 32.0, 32.0]);
+        // Diff = 16 (1 − 100/200) = 8 > 1 is seen after a round of constant W and takes an eighth off.
+        s.law.doubling = false;
+        s.law.window.cwnd = 16.0;
+        s.law.round.end = s.snd_una + 15 * MSS;
+        s.round(200);
+        assert_eq!((s.law.window.cwnd, s.law.window.ssthresh), (14.0, 14.0));
+    }
+
+    /// Linux: a round with two samples is Reno's; three are enough.
+    #[test]
+    fn linux_wants_three_samples() {
+        for (samples, grown) in [(1, 20.0), (2, 21.0)] {
+            let mut s = Sender::new(Flavour::Linux, 20, Some(1), 100);
+            s.law.round.samples = samples;
+            s.ack(100);
+            assert_eq!(s.law.window.cwnd, grown);
+        }
+    }
+
+    /// A loss leaves half (Linux) or 3/4 (paper); a timeout one segment or two.
+    #[test]
+    fn losses() {
+        let event = CongestionEvent {
+            now: Time::ZERO,
+            signal: Signal::Loss,
+            flight_size: 20_000,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+        };
+        for (flavour, left, after_timeout) in [(Flavour::Linux, 10_000, 1_000), (Flavour::Paper, 15_000, 2_000)] {
+            let mut v = law(flavour, 20, Some(1));
+            v.on_congestion(&event);
+            assert_eq!(v.cwnd(), left);
+            let mut v = law(flavour, 20, Some(1));
+            v.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 20_000, first: true });
+            assert_eq!((v.cwnd(), v.ssthresh()), (after_timeout, 10_000));
+        }
+    }
+
+    /// Out of Open Vegas does nothing of its own; back in Open a fresh round begins.
+    #[test]
+    fn disorder_suspends_vegas() {
+        let mut s = Sender::new(Flavour::Linux, 20, Some(1), 100);
+        s.law.round.samples = 20;
+        let disorder = AckEvent {
+            acked_bytes: MSS,
+            snd_una: MSS,
+            snd_nxt: 21 * MSS,
+            phase: Phase::Disorder,
+            ..Default::default()
+        };
+        s.law.on_ack(&disorder);
+        s.law.on_ack(&AckEvent { phase: Phase::Open, ..disorder });
+        assert_eq!((s.law.round.end, s.law.round.samples), (21 * MSS, 0));
+    }
+
+    /// Linux measures the base RTT afresh after an idle time; the paper keeps it.
+    #[test]
+    fn idle_resets_the_base_in_linux() {
+        for (flavour, kept) in [(Flavour::Linux, false), (Flavour::Paper, true)] {
+            let mut s = Sender::new(flavour, 20, Some(1), 100);
+            s.law.on_restart(&RestartEvent { now: Time::ZERO, idle: Duration::MAX, cwnd: 10_000, ssthresh: 15_000 });
+            assert_eq!(s.law.base_rtt != Duration::MAX, kept);
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_bounds_are_refused() {
+        let given = [("alpha".to_string(), Given::Number(-1.0))];
+        assert!(Params::resolve(ENTRY.params, &given, Flavour::Linux).is_err());
+    }
+}
