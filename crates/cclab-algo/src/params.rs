@@ -155,6 +155,16 @@ impl Params {
         Ok(Params { values })
     }
 
+    /// Every parameter as if it had been given, in the order of the specs.
+    pub fn given(&self) -> Vec<(String, Given)> {
+        let given = |value: Value| match value {
+            Value::Number(x) => Given::Number(x),
+            Value::Flag(b) => Given::Flag(b),
+            Value::Word(w) => Given::Text(w.into()),
+        };
+        self.values.iter().map(|(name, value)| ((*name).into(), given(*value))).collect()
+    }
+
     fn value(&self, name: &str) -> Value {
         self.values.iter().find(|(n, _)| *n == name).expect("the law asks only for its own parameters").1
     }

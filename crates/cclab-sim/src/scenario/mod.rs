@@ -1,7 +1,200 @@
 //! A scenario: one network with its flows, checked. Loading one can never run code.
 //!
+//! ```text
+//!  TOML text ─► JSON ─► reader ─► network, flow: what was written ─► model: what runs
+//!                          └────► source: what was written, every default filled in
+//! ```
+//!
 //! [`model`] is what the simulator runs: one graph, whatever the topology was called; every option resolved.
+//! The format is described in `docs/reference/scenario.md`.
 
+pub mod error;
+mod flow;
+mod link;
 pub mod model;
+mod network;
+mod quantity;
+mod reader;
+mod record;
+mod registry;
+mod tcp;
 
+pub use error::{Mistake, ScenarioError};
 pub use model::*;
+pub use registry::registry_json;
+
+use cclab_algo::Duration;
+use flow::{FlowSpec, MAX_FLOWS};
+use network::Network;
+use quantity::{Integer, Name, POSITIVE_TIME, TIME};
+use reader::{Kind, Mistakes, Table};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// A commented example scenario, as TOML.
+pub fn example() -> &'static str {
+    include_str!("example.toml")
+}
+
+const SEED: Integer = Integer { min: 0, max: u64::MAX };
+const EVENTS: Integer = Integer { min: 1, max: 1_000_000_000_000_000 };
+const DEFAULT_EVENTS: u64 = 100_000_000_000;
+
+impl Scenario {
+    /// The scenario that this TOML text describes.
+    ///
+    /// # Errors
+    /// Every mistake found; where the text is not TOML, the first, with its line and column.
+    pub fn from_toml(text: &str) -> Result<Scenario, ScenarioError> {
+        let fault =
+            |field: String, message: &str| ScenarioError { mistakes: vec![Mistake { field, message: message.into() }] };
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| fault(position(text, &e), e.message()))?;
+        let mistakes = Mistakes::default();
+        let json = to_json("", toml::Value::Table(table), &mistakes);
+        match mistakes.is_empty() {
+            true => Scenario::from_json(&json),
+            false => Err(ScenarioError { mistakes: mistakes.into_vec() }),
+        }
+    }
+
+    /// The scenario that this JSON describes: the same tables and fields as in TOML. `null` is as if the
+    /// field were left out.
+    ///
+    /// # Errors
+    /// Every mistake found.
+    pub fn from_json(json: &Json) -> Result<Scenario, ScenarioError> {
+        let mistakes = Mistakes::default();
+        let scenario = read(json, &mistakes);
+        match scenario {
+            Some(scenario) if mistakes.is_empty() => Ok(scenario),
+            _ => Err(ScenarioError { mistakes: mistakes.into_vec() }),
+        }
+    }
+}
+
+/// Reads the whole; `None` after a mistake.
+fn read(json: &Json, mistakes: &Mistakes) -> Option<Scenario> {
+    let mut t = Table::new(String::new(), Some(json), mistakes);
+    if !json.is_object() {
+        return None;
+    }
+    let name = t.or("name", &Name, "scenario".into());
+    let duration = t.required("duration", &POSITIVE_TIME, "\"60 s\"");
+    let warmup = t.or("warmup", &TIME, Duration::ZERO);
+    if let Some(end) = duration.filter(|d| *d <= warmup && t.sound(&["warmup"])) {
+        let print = |d: Duration| TIME.write(&d);
+        t.mistake("warmup", format!("{} is not shorter than duration, {}", print(warmup), print(end)));
+    }
+    let seed = t.or("seed", &SEED, 1);
+    let max_events = t.or("max_events", &EVENTS, DEFAULT_EVENTS);
+    let network = read_network(&mut t);
+    let specs = read_flows(&mut t, network.as_ref(), duration);
+    let record = record::read(&mut t, duration.unwrap_or_default());
+    let source = t.finish();
+    let (duration, network) = (duration?, network?);
+    if !mistakes.is_empty() {
+        return None;
+    }
+
+    let labels = flow::labels(&specs);
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    for (number, (entry, label)) in labels.iter().enumerate() {
+        if let Some(other) = numbers.insert(label, number) {
+            let other = &specs[labels[other].0].path;
+            mistakes
+                .add(specs[*entry].field("label"), format!("\"{label}\" is already the label of a flow of {other}"));
+        }
+    }
+    let find = |label: &str| numbers.get(label).copied();
+    let entries: Vec<&FlowSpec> = specs.iter().collect();
+    network.check(&entries, &find, mistakes);
+    if !mistakes.is_empty() {
+        return None;
+    }
+    let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| &specs[*entry]).collect();
+    let mut graph = network.build(&each, &find);
+    let paths = std::mem::take(&mut graph.paths);
+    let flows = each.iter().zip(paths).zip(&labels).map(|((f, path), (_, label))| f.build(label.clone(), path, &graph));
+    let flows = flows.collect();
+    Some(Scenario {
+        name,
+        duration,
+        warmup,
+        seed,
+        nodes: graph.nodes,
+        links: graph.links,
+        flows,
+        record,
+        max_events,
+        source,
+    })
+}
+
+fn read_network(t: &mut Table) -> Option<Network> {
+    if t.raw("network").is_none() {
+        t.mistake("network", "missing; write e.g. network = { rate = \"100 Mbit/s\", rtt = \"40 ms\" }");
+        return None;
+    }
+    let mut n = t.table("network")?;
+    let network = Network::read(&mut n);
+    t.put("network", n.finish());
+    network
+}
+
+fn read_flows(t: &mut Table, network: Option<&Network>, duration: Option<Duration>) -> Vec<FlowSpec> {
+    let present = t.raw("flows").is_some();
+    let tables = t.tables("flows").unwrap_or_default();
+    if tables.is_empty() && (!present || t.sound(&["flows"])) {
+        t.mistake("flows", "missing; write at least one, e.g. [[flows]] with cc = \"cubic\"");
+    }
+    let mut specs = Vec::new();
+    let mut normal = Vec::new();
+    for mut f in tables {
+        specs.extend(FlowSpec::read(&mut f, network, duration));
+        normal.push(f.finish());
+    }
+    let total: u64 = specs.iter().map(|f| f.count).sum();
+    if total > MAX_FLOWS {
+        t.mistake("flows", format!("{total} flows in all are too many; at most {MAX_FLOWS}"));
+    }
+    t.put("flows", normal.into());
+    specs
+}
+
+/// TOML as JSON. Dates, infinities and NaN have no place in a scenario.
+fn to_json(path: &str, value: toml::Value, mistakes: &Mistakes) -> Json {
+    match value {
+        toml::Value::String(s) => s.into(),
+        toml::Value::Integer(i) => i.into(),
+        toml::Value::Boolean(b) => b.into(),
+        toml::Value::Float(x) if x.is_finite() => x.into(),
+        toml::Value::Float(x) => {
+            mistakes.add(path, format!("{x} is not a finite number"));
+            Json::Null
+        }
+        toml::Value::Datetime(d) => {
+            mistakes.add(path, format!("{d} is a date; a scenario has none"));
+            Json::Null
+        }
+        toml::Value::Array(list) => {
+            list.into_iter().enumerate().map(|(k, v)| to_json(&format!("{path}[{k}]"), v, mistakes)).collect()
+        }
+        toml::Value::Table(table) => {
+            let field = |name: &String| if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            let pair = |(k, v): (String, toml::Value)| {
+                let json = to_json(&field(&k), v, mistakes);
+                (k, json)
+            };
+            Json::Object(table.into_iter().map(pair).collect())
+        }
+    }
+}
+
+/// `line 3, column 7`: where the text stops being TOML.
+fn position(text: &str, error: &toml::de::Error) -> String {
+    let at = error.span().map_or(text.len(), |s| s.start).min(text.len());
+    let before = String::from_utf8_lossy(&text.as_bytes()[..at]).into_owned();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("line {line}, column {column}")
+}

@@ -1,0 +1,187 @@
+//! `[[flows]]`: who sends what, from when on, with which options.
+
+use super::link::bdp_bytes;
+use super::model::{Flow, Traffic};
+use super::network::{Ends, Graph, Network, Path};
+use super::quantity::{Amount, Integer, Name, Or, POSITIVE_TIME, Rates, TIME, Words};
+use super::reader::{Kind, Table};
+use super::tcp::{PACKET_SIZE, TcpSpec};
+use cclab_algo::{Duration, Rate, Time};
+
+/// One entry of `[[flows]]`.
+#[derive(Clone, Debug)]
+pub(super) struct FlowSpec {
+    /// The entry: `flows[1]`.
+    pub(super) path: String,
+    pub(super) label: Option<String>,
+    /// What the labels of unnamed flows begin with.
+    pub(super) family: &'static str,
+    pub(super) count: u64,
+    pub(super) ends: Ends,
+    /// Base RTT: propagation only.
+    pub(super) rtt: Duration,
+    start: Duration,
+    start_jitter: Duration,
+    stop: Option<Duration>,
+    send_jitter: Duration,
+    traffic: TrafficSpec,
+}
+
+#[derive(Clone, Debug)]
+enum TrafficSpec {
+    Tcp(Box<TcpSpec>),
+    Cbr { rate: Rate, packet_size: u64 },
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum TrafficKind {
+    Tcp,
+    Cbr,
+}
+const KINDS: Words<TrafficKind> = Words(&[("tcp", TrafficKind::Tcp), ("cbr", TrafficKind::Cbr)]);
+/// Replicas of one entry, and flows of a scenario.
+pub(super) const MAX_FLOWS: u64 = 100_000;
+const COUNT: Integer = Integer { min: 1, max: MAX_FLOWS };
+const STOP: Or<super::quantity::Times> = Or("never", POSITIVE_TIME);
+
+impl FlowSpec {
+    /// Reads one entry; `None` after a mistake in something that has no default.
+    pub(super) fn read(t: &mut Table, network: Option<&Network>, duration: Option<Duration>) -> Option<FlowSpec> {
+        let kind = t.or("kind", &KINDS, TrafficKind::Tcp);
+        let label = t.optional("label", &Name);
+        let count = t.or("count", &COUNT, 1);
+        let place = match network {
+            Some(network) => network.read_ends(t),
+            None => Network::skip_ends(t),
+        };
+        let rtt = place.map(|(_, rtt)| rtt);
+        let start = t.or("start", &TIME, Duration::ZERO);
+        // Replicas that start at the same instant stay in step for long: spread them over one round trip.
+        let spread = if count > 1 { rtt.unwrap_or_default() } else { Duration::ZERO };
+        let start_jitter = t.or("start_jitter", &TIME, spread);
+        let stop = t.or("stop", &STOP, None);
+        let send_jitter = t.or("send_jitter", &TIME, Duration::ZERO);
+        let traffic = match kind {
+            TrafficKind::Tcp => TcpSpec::read(t).map(|tcp| TrafficSpec::Tcp(Box::new(tcp))),
+            TrafficKind::Cbr => TrafficSpec::read_cbr(t),
+        };
+        let times = Duration(start.0 + start_jitter.0);
+        check_times(t, times, stop, duration);
+        if let Some(TrafficSpec::Tcp(tcp)) = &traffic
+            && tcp.size.is_some()
+            && stop.is_some()
+        {
+            t.mistake(
+                "stop",
+                format!("{} is given too: a transfer ends by itself; write one of them", t.field("size")),
+            );
+        }
+        let ((ends, rtt), traffic) = (place?, traffic?);
+        let family = match &traffic {
+            TrafficSpec::Tcp(tcp) => tcp.cc.name,
+            TrafficSpec::Cbr { .. } => "cbr",
+        };
+        Some(FlowSpec {
+            path: t.path().into(),
+            label,
+            family,
+            count,
+            ends,
+            rtt,
+            start,
+            start_jitter,
+            stop,
+            send_jitter,
+            traffic,
+        })
+    }
+
+    /// The full name of a field of this entry.
+    pub(super) fn field(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    /// Bytes of a full IP packet.
+    pub(super) fn packet_size(&self) -> u64 {
+        match &self.traffic {
+            TrafficSpec::Tcp(tcp) => tcp.packet_size,
+            TrafficSpec::Cbr { packet_size, .. } => *packet_size,
+        }
+    }
+
+    /// The flow of the model, on its path through the graph.
+    pub(super) fn build(&self, label: String, path: Path, graph: &Graph) -> Flow {
+        let traffic = match &self.traffic {
+            TrafficSpec::Tcp(tcp) => {
+                let mut config = tcp.config.clone();
+                config.initial_ssthresh = tcp.initial_ssthresh.map(|amount| match amount {
+                    Amount::Packets(n) => n.saturating_mul(config.mss.into()),
+                    Amount::Bytes(n) => n,
+                    Amount::Time(d) => graph.slowest(&path.route).map_or(u64::MAX, |rate| rate.bytes_in(d)),
+                    Amount::Bdp(b) => graph.slowest(&path.route).map_or(u64::MAX, |rate| bdp_bytes(rate, self.rtt, b)),
+                });
+                Traffic::Tcp { size: tcp.size, config: Box::new(config), cc: tcp.cc, cc_params: tcp.cc_params.clone() }
+            }
+            TrafficSpec::Cbr { rate, packet_size } => Traffic::Cbr { rate: *rate, packet_size: *packet_size as u32 },
+        };
+        Flow {
+            label,
+            from: path.from,
+            to: path.to,
+            route: path.route,
+            route_back: path.route_back,
+            start: Time::ZERO + self.start,
+            start_jitter: self.start_jitter,
+            stop: self.stop.map(|d| Time::ZERO + d),
+            send_jitter: self.send_jitter,
+            traffic,
+        }
+    }
+}
+
+impl TrafficSpec {
+    fn read_cbr(t: &mut Table) -> Option<TrafficSpec> {
+        let rate = t.required("rate", &Rates, "\"1 Mbit/s\"");
+        let packet_size = t.or("packet_size", &PACKET_SIZE, 1500);
+        Some(TrafficSpec::Cbr { rate: rate?, packet_size })
+    }
+}
+
+/// A flow starts before the run ends and stops after it started.
+fn check_times(t: &Table, latest: Duration, stop: Option<Duration>, duration: Option<Duration>) {
+    if !t.sound(&["start", "start_jitter", "stop"]) {
+        return;
+    }
+    let print = |d: Duration| TIME.write(&d);
+    if let Some(end) = duration.filter(|end| latest >= *end) {
+        t.mistake(
+            "start",
+            format!("with start_jitter up to {}, not before the end of the run, {}", print(latest), print(end)),
+        );
+    }
+    if let Some(stop) = stop.filter(|stop| *stop <= latest) {
+        t.mistake("stop", format!("{} is not after the start, with start_jitter up to {}", print(stop), print(latest)));
+    }
+}
+
+/// The labels of all flows: as written, with a number where there are several; else the family and a number
+/// that counts over the scenario. The index of its entry comes with each.
+pub(super) fn labels(specs: &[FlowSpec]) -> Vec<(usize, String)> {
+    let mut counted: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
+    let mut labels = Vec::new();
+    for (index, spec) in specs.iter().enumerate() {
+        for k in 1..=spec.count {
+            let label = match &spec.label {
+                Some(label) if spec.count == 1 => label.clone(),
+                Some(label) => format!("{label}-{k}"),
+                None => {
+                    let number = counted.entry(spec.family).or_default();
+                    *number += 1;
+                    format!("{}-{number}", spec.family)
+                }
+            };
+            labels.push((index, label));
+        }
+    }
+    labels
+}

@@ -1,0 +1,322 @@
+//! The fields of a link: rate, delay, queue, impairments, changes; and how they become a [`Link`].
+
+use super::model::{AppliesTo, Change, Jitter, Limit, Link, Loss, LossModel, LossPlace, Queue, Reorder};
+use super::quantity::{Amount, Amounts, Integer, Name, Or, POSITIVE_TIME, Probability, Rates, TIME, Words};
+use super::reader::{Kind, Mistakes, Table, show};
+use cclab_algo::{Duration, Rate, Time};
+use serde_json::{Map, Value as Json, json};
+
+/// A link as written; what it leaves open is `None`.
+#[derive(Clone, Debug)]
+pub(super) struct LinkSpec {
+    /// `None` is infinitely fast.
+    pub(super) rate: Option<Rate>,
+    /// `None` follows from the round-trip times of the flows.
+    pub(super) delay: Option<Duration>,
+    pub(super) limit: Option<Amount>,
+    overhead: u64,
+    losses: Vec<LossSpec>,
+    place: LossPlace,
+    jitter: Option<Jitter>,
+    reorder: Option<Reorder>,
+    duplicate: f64,
+    schedule: Vec<Change>,
+    /// `loss`, `jitter`, `reorder` and `schedule` in normal form.
+    normal: Map<String, Json>,
+}
+
+/// A loss as written; flows are known by their labels only once all are read.
+#[derive(Clone, Debug)]
+struct LossSpec {
+    applies_to: AppliesTo,
+    model: LossModel,
+    /// The label of the flow that a [`LossModel::Named`] is about, and the field that says so.
+    flow: Option<(String, String)>,
+}
+
+/// What a link needs to know of the scenario: the measures of its BDP, and who is who.
+pub(super) struct Surroundings<'s> {
+    /// The round-trip time of a BDP.
+    pub(super) rtt: Duration,
+    /// Bytes of the packets of a BDP.
+    pub(super) packet: u64,
+    /// Index of the flow with this label.
+    pub(super) flow: &'s dyn Fn(&str) -> Option<usize>,
+}
+
+const UNLIMITED: &str = "unlimited";
+pub(super) const RATE: Or<Rates> = Or(UNLIMITED, Rates);
+pub(super) const LIMIT: Or<Amounts> = Or(UNLIMITED, Amounts { time: true });
+const DISCIPLINES: Words<()> = Words(&[("droptail", ())]);
+const PLACES: Words<LossPlace> =
+    Words(&[("before-queue", LossPlace::BeforeQueue), ("after-link", LossPlace::AfterLink)]);
+const EXPONENTIAL: Words<bool> = Words(&[("uniform", false), ("exponential", true)]);
+const OVERHEAD: Integer = Integer { min: 0, max: 1000 };
+const ORDINAL: Integer = Integer { min: 1, max: 1_000_000_000_000 };
+/// One BDP.
+const ONE_BDP: Amount = Amount::Bdp(1_000_000_000);
+
+impl LinkSpec {
+    /// Infinitely fast and without any limit: what an access link is unless it is told.
+    pub(super) fn ideal() -> LinkSpec {
+        LinkSpec {
+            rate: None,
+            delay: Some(Duration::ZERO),
+            limit: None,
+            overhead: 0,
+            losses: Vec::new(),
+            place: LossPlace::BeforeQueue,
+            jitter: None,
+            reorder: None,
+            duplicate: 0.0,
+            schedule: Vec::new(),
+            normal: Map::new(),
+        }
+    }
+
+    /// Reads the fields of a link out of `t`. Rate and delay are read by the caller.
+    pub(super) fn read(t: &mut Table, rate: Option<Rate>, delay: Option<Duration>) -> LinkSpec {
+        // A queue in front of an infinitely fast link is always empty: no limit means anything there.
+        let limit = rate.map(|_| ONE_BDP);
+        LinkSpec { rate, delay, limit, ..LinkSpec::ideal() }.overridden(t)
+    }
+
+    /// Reads `reverse`: what it leaves out is as in the forward direction.
+    pub(super) fn read_reverse(&self, t: &mut Table) -> LinkSpec {
+        let mut r = t.table_or_empty("reverse");
+        let mut spec = self.clone();
+        let (rate, delay) = (r.peek("rate", &RATE), r.peek("delay", &TIME));
+        spec.rate = rate.unwrap_or(self.rate);
+        spec.delay = delay.or(self.delay);
+        if spec.rate.is_none() {
+            spec.limit = None;
+        } else if self.rate.is_none() {
+            spec.limit = Some(ONE_BDP);
+        }
+        r.put("rate", RATE.write(&spec.rate));
+        if let Some(delay) = spec.delay {
+            r.put("delay", TIME.write(&delay));
+        }
+        let changes_own = self
+            .schedule
+            .iter()
+            .any(|c| (rate.is_some() && c.rate.is_some()) || (delay.is_some() && c.delay.is_some()));
+        if changes_own && r.raw("schedule").is_none() {
+            r.mistake("schedule", "missing; the forward direction changes over time and this one differs from it: write its own changes, or [] for none");
+        }
+        let spec = spec.overridden(&mut r);
+        t.put("reverse", r.finish());
+        spec
+    }
+
+    /// This link with what `t` says about everything but rate and delay.
+    fn overridden(mut self, t: &mut Table) -> LinkSpec {
+        self.read_queue(t);
+        self.overhead = t.or("overhead", &OVERHEAD, self.overhead);
+        self.duplicate = t.or("duplicate", &Probability, self.duplicate);
+        self.read_loss(t);
+        self.read_jitter(t);
+        self.read_reorder(t);
+        self.read_schedule(t);
+        for (name, json) in &self.normal {
+            t.put(name, json.clone());
+        }
+        self
+    }
+
+    pub(super) fn read_queue(&mut self, t: &mut Table) {
+        let mut q = t.table_or_empty("queue");
+        q.or("discipline", &DISCIPLINES, ());
+        let written = q.peek("limit", &LIMIT);
+        if let (Some(Some(Amount::Bdp(_) | Amount::Time(_))), None) = (written, self.rate) {
+            q.mistake("limit", "a limit in time or BDP needs a link with a rate; this one is infinitely fast");
+        }
+        self.limit = written.unwrap_or(self.limit);
+        q.put("limit", LIMIT.write(&self.limit));
+        t.put("queue", q.finish());
+    }
+
+    fn read_loss(&mut self, t: &mut Table) {
+        if t.raw("loss").is_none() && self.normal.contains_key("loss") {
+            return;
+        }
+        let mut l = t.table_or_empty("loss");
+        self.losses.clear();
+        for (name, applies_to) in [("data", AppliesTo::Data), ("ack", AppliesTo::Ack), ("all", AppliesTo::All)] {
+            if l.raw(name).is_some_and(Json::is_object) {
+                let mut m = l.table_or_empty(name);
+                self.losses.extend(LossSpec::read(applies_to, &mut m));
+                l.put(name, m.finish());
+            } else {
+                let p = l.or(name, &Probability, 0.0);
+                if p > 0.0 {
+                    self.losses.push(LossSpec { applies_to, model: LossModel::Bernoulli { p }, flow: None });
+                }
+            }
+        }
+        self.place = l.or("place", &PLACES, self.place);
+        self.normal.insert("loss".into(), l.finish());
+    }
+
+    fn read_jitter(&mut self, t: &mut Table) {
+        let Some(mut j) = switchable(t, "jitter", &mut self.normal) else {
+            self.jitter = self.jitter.filter(|_| self.normal["jitter"] != *NONE);
+            return;
+        };
+        self.jitter = match j.or("distribution", &EXPONENTIAL, false) {
+            false => j.required("max", &TIME, "\"2 ms\"").map(|max| Jitter::Uniform { max }),
+            true => j.required("mean", &TIME, "\"2 ms\"").map(|mean| Jitter::Exponential { mean }),
+        };
+        self.normal.insert("jitter".into(), j.finish());
+    }
+
+    fn read_reorder(&mut self, t: &mut Table) {
+        let Some(mut r) = switchable(t, "reorder", &mut self.normal) else {
+            self.reorder = self.reorder.filter(|_| self.normal["reorder"] != NONE);
+            return;
+        };
+        let probability = r.required("probability", &Probability, "\"1%\"");
+        let delay = r.required("delay", &POSITIVE_TIME, "\"10 ms\"");
+        self.reorder = probability.zip(delay).map(|(probability, delay)| Reorder { probability, delay });
+        self.normal.insert("reorder".into(), r.finish());
+    }
+
+    fn read_schedule(&mut self, t: &mut Table) {
+        let Some(list) = t.tables("schedule") else {
+            self.normal.entry("schedule").or_insert(json!([]));
+            return;
+        };
+        self.schedule.clear();
+        let mut normal = Vec::new();
+        for mut c in list {
+            let at = c.required("at", &TIME, "\"10 s\"");
+            let (rate, delay) = (c.optional("rate", &Rates), c.optional("delay", &TIME));
+            if rate.is_none() && delay.is_none() && c.sound(&["rate", "delay"]) {
+                c.mistakes().add(c.path(), "changes nothing; give it a rate or a delay");
+            }
+            if let Some(at) = at {
+                let at = Time::ZERO + at;
+                if self.schedule.last().is_some_and(|last| last.at >= at) {
+                    c.mistake("at", "is not later than the change before it");
+                }
+                self.schedule.push(Change { at, rate, delay });
+            }
+            normal.push(c.finish());
+        }
+        self.normal.insert("schedule".into(), normal.into());
+    }
+
+    /// The link of the model.
+    pub(super) fn build(&self, name: String, from: usize, to: usize, delay: Duration, around: &Surroundings) -> Link {
+        let loss = |l: &LossSpec| {
+            let mut model = l.model.clone();
+            if let (LossModel::Named { flow, .. }, Some((label, _))) = (&mut model, &l.flow) {
+                *flow = (around.flow)(label);
+            }
+            Loss { applies_to: l.applies_to, model }
+        };
+        Link {
+            name,
+            from,
+            to,
+            rate: self.rate,
+            delay,
+            queue: Queue::DropTail { limit: self.resolve_limit(around) },
+            overhead: self.overhead as u32,
+            loss: self.losses.iter().map(loss).collect(),
+            loss_place: self.place,
+            jitter: self.jitter,
+            reorder: self.reorder,
+            duplicate: self.duplicate,
+            schedule: self.schedule.clone(),
+        }
+    }
+
+    /// A limit in BDP counts whole packets, one in time bytes; there is room for one packet at least.
+    fn resolve_limit(&self, around: &Surroundings) -> Limit {
+        match (self.limit, self.rate) {
+            (Some(Amount::Packets(n)), _) => Limit::Packets(n),
+            (Some(Amount::Bytes(n)), _) => Limit::Bytes(n),
+            (Some(Amount::Time(d)), Some(rate)) => Limit::Bytes(rate.bytes_in(d).max(around.packet)),
+            (Some(Amount::Bdp(billionths)), Some(rate)) => {
+                Limit::Packets((bdp_bytes(rate, around.rtt, billionths) / around.packet).max(1))
+            }
+            (None, _) | (_, None) => Limit::Packets(u64::MAX),
+        }
+    }
+
+    /// Notes labels that no flow has.
+    pub(super) fn check_labels(&self, flow: &dyn Fn(&str) -> Option<usize>, mistakes: &Mistakes) {
+        for (label, field) in self.losses.iter().filter_map(|l| l.flow.as_ref()) {
+            if flow(label).is_none() && mistakes.sound(field) {
+                mistakes.add(field.clone(), format!("no flow is labelled \"{label}\""));
+            }
+        }
+    }
+}
+
+/// `billionths` · rate · rtt, in bytes, rounded down; saturates.
+pub(super) fn bdp_bytes(rate: Rate, rtt: Duration, billionths: u64) -> u64 {
+    let bits_ns = u128::from(rate.0) * u128::from(rtt.0);
+    let scaled = bits_ns.checked_mul(u128::from(billionths)).map(|x| x / (8 * 1_000_000_000 * 1_000_000_000));
+    scaled.and_then(|x| u64::try_from(x).ok()).unwrap_or(u64::MAX)
+}
+
+const NONE: &str = "none";
+
+/// The table `name`; `None` when it is left out (and `normal` keeps what it has) or switched off.
+fn switchable<'a>(t: &mut Table<'a>, name: &'static str, normal: &mut Map<String, Json>) -> Option<Table<'a>> {
+    match t.raw(name) {
+        None => {
+            normal.entry(name).or_insert(json!(NONE));
+            None
+        }
+        Some(off) if off == NONE => {
+            normal.insert(name.into(), json!(NONE));
+            None
+        }
+        Some(_) => t.table(name),
+    }
+}
+
+impl LossSpec {
+    /// A loss model written as a table; which one, its fields say.
+    fn read(applies_to: AppliesTo, t: &mut Table) -> Option<LossSpec> {
+        let mut flow = None;
+        let model = if t.raw("every").is_some() {
+            LossModel::Periodic { every: t.optional("every", &ORDINAL)? }
+        } else if t.raw("packets").is_some() {
+            let packets = t.optional("packets", &Ordinals)?;
+            flow = t.optional("flow", &Name).map(|label| (label, t.field("flow")));
+            LossModel::Named { flow: None, packets }
+        } else if t.raw("p").is_some() {
+            let p = t.optional("p", &Probability);
+            let r = t.required("r", &Probability, "\"20%\"");
+            let good = t.or("good", &Probability, 0.0);
+            let bad = t.or("bad", &Probability, 1.0);
+            LossModel::GilbertElliott { p: p?, r: r?, good, bad }
+        } else {
+            t.mistakes().add(
+                t.path(),
+                "is no loss model; write a probability, { every = 100 }, { packets = [20, 25], flow = \"reno-1\" } or { p = \"1%\", r = \"20%\", good = \"0%\", bad = \"100%\" }",
+            );
+            return None;
+        };
+        Some(LossSpec { applies_to, model, flow })
+    }
+}
+
+/// Positions of packets, counted from 1, ascending.
+struct Ordinals;
+impl Kind for Ordinals {
+    type Value = Vec<u64>;
+    fn read(&self, json: &Json) -> Result<Vec<u64>, String> {
+        let wrong = || format!("{} is not a list of packet numbers, counted from 1, ascending", show(json));
+        let list = json.as_array().filter(|l| !l.is_empty()).ok_or_else(wrong)?;
+        let numbers: Result<Vec<u64>, String> = list.iter().map(|n| ORDINAL.read(n)).collect();
+        numbers.ok().filter(|n| n.is_sorted_by(|a, b| a < b)).ok_or_else(wrong)
+    }
+    fn write(&self, value: &Vec<u64>) -> Json {
+        json!(value)
+    }
+}

@@ -1,0 +1,424 @@
+//! Quantities as people write them: `"250 Mbit/s"`, `"162 ms"`, `"64 KiB"`, `"0.2 BDP"`, `"1%"`.
+//!
+//! Numbers are read as exact decimals and units are powers of ten (or two, or 60), so what is written is
+//! what runs: no detour through floating point.
+
+use super::reader::{Kind, alternatives, show};
+use cclab_algo::{Duration, Rate};
+use serde_json::{Value as Json, json};
+
+/// A unit and how many base units it is.
+type Unit = (&'static str, u64);
+
+/// Units that are printed come first, in falling order down to 1; other spellings follow.
+const TIME_UNITS: &[Unit] = &[
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+    ("µs", 1_000), // U+00B5
+    ("μs", 1_000), // U+03BC
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+const RATE_UNITS: &[Unit] = &[
+    ("Tbit/s", 1_000_000_000_000),
+    ("Gbit/s", 1_000_000_000),
+    ("Mbit/s", 1_000_000),
+    ("kbit/s", 1_000),
+    ("bit/s", 1),
+    ("Tbps", 1_000_000_000_000),
+    ("Gbps", 1_000_000_000),
+    ("Mbps", 1_000_000),
+    ("kbps", 1_000),
+    ("Kbit/s", 1_000),
+    ("Kbps", 1_000),
+    ("bps", 1),
+];
+/// SI prefixes are powers of ten, binary prefixes powers of two (IEC 80000-13).
+const SIZE_UNITS: &[Unit] = &[
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("kB", 1_000),
+    ("B", 1),
+    ("byte", 1),
+    ("bytes", 1),
+];
+const PACKET_UNITS: &[Unit] = &[("packets", 1), ("packet", 1)];
+/// Of a BDP, in billionths.
+const BDP_UNITS: &[Unit] = &[("BDP", 1_000_000_000)];
+
+/// Ten years of 365 days: longer than any run.
+const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
+/// A length of time.
+pub(super) struct Times {
+    min: Duration,
+}
+/// A length of time, zero allowed.
+pub(super) const TIME: Times = Times { min: Duration::ZERO };
+/// A length of time, not zero.
+pub(super) const POSITIVE_TIME: Times = Times { min: Duration(1) };
+
+/// A rate, up to 10 Tbit/s.
+pub(super) struct Rates;
+/// A size in bytes.
+pub(super) struct Sizes {
+    pub(super) min: u64,
+    pub(super) max: u64,
+}
+/// A probability: `"1%"` or `0.01`.
+pub(super) struct Probability;
+/// A whole number.
+pub(super) struct Integer {
+    pub(super) min: u64,
+    pub(super) max: u64,
+}
+/// `true` or `false`.
+pub(super) struct Flag;
+/// A name: not empty, one line, at most 200 characters.
+pub(super) struct Name;
+/// One of these words.
+pub(super) struct Words<T: 'static>(pub(super) &'static [(&'static str, T)]);
+/// Another kind, or one word that means `None`.
+pub(super) struct Or<K>(pub(super) &'static str, pub(super) K);
+/// The limit of a queue, and other amounts that may be relative to a BDP.
+pub(super) struct Amounts {
+    /// Whether a length of time is meaningful.
+    pub(super) time: bool,
+}
+
+/// An amount of data, not yet resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Amount {
+    Packets(u64),
+    Bytes(u64),
+    /// What the link carries in this time.
+    Time(Duration),
+    /// In billionths of a BDP.
+    Bdp(u64),
+}
+
+/// Largest amounts: a petabyte, 10¹² packets, 10⁶ BDP.
+const MAX_BYTES: u64 = 1_000_000_000_000_000;
+const MAX_PACKETS: u64 = 1_000_000_000_000;
+const MAX_BDP: u64 = 1_000_000 * 1_000_000_000;
+
+/// A size from one byte to a petabyte.
+pub(super) const SIZE: Sizes = Sizes { min: 1, max: MAX_BYTES };
+
+/// What a quantity is called and how it is written.
+struct Dimension {
+    noun: &'static str,
+    example: &'static str,
+    units: &'static [Unit],
+    /// Printed only in units of which it is a whole number.
+    whole: bool,
+    min: u64,
+    max: u64,
+}
+
+impl Dimension {
+    fn read(&self, json: &Json) -> Result<u64, String> {
+        match json {
+            Json::String(text) => self.parse(text).map_err(|why| format!("{} {why}", show(json))),
+            Json::Number(_) => Err(format!("{json} has no unit; write e.g. \"{}\"", self.example)),
+            _ => Err(format!("{} {}", show(json), self.not())),
+        }
+    }
+
+    /// The text in base units, rounded to the nearest.
+    fn parse(&self, text: &str) -> Result<u64, String> {
+        let (number, unit) = split(text).ok_or_else(|| self.not())?;
+        if unit.is_empty() {
+            return Err(format!("has no unit; write e.g. \"{}\"", self.example));
+        }
+        if unit == "KB" && self.units[0].0 == SIZE_UNITS[0].0 {
+            return Err("is ambiguous; write \"kB\" for 1000 bytes or \"KiB\" for 1024".into());
+        }
+        let Some((_, scale)) = self.units.iter().find(|(u, _)| *u == unit) else {
+            let names = self.units.iter().map(|(u, _)| *u);
+            return Err(format!("is not {}: unknown unit \"{unit}\"{}", self.noun, alternatives(unit, names)));
+        };
+        if number.negative && number.mantissa > 0 {
+            return Err("is negative".into());
+        }
+        let bound = |what: &str, limit: u64| format!("is too {what} \"{}\"", self.print(limit));
+        match number.times(*scale) {
+            Some(value) if value < self.min => Err(bound("small; at least", self.min)),
+            Some(value) if value <= self.max => Ok(value),
+            _ => Err(bound("large; at most", self.max)),
+        }
+    }
+
+    fn not(&self) -> String {
+        format!("is not {}; write a number with a unit, e.g. \"{}\"", self.noun, self.example)
+    }
+
+    /// In the largest unit of which there is at least one; exact.
+    fn print(&self, value: u64) -> String {
+        let base = self.units.iter().position(|(_, scale)| *scale == 1).unwrap_or(0);
+        let fits = |scale: u64| value >= scale && (!self.whole || value.is_multiple_of(scale));
+        let unit = self.units[..=base].iter().find(|(_, scale)| fits(*scale)).unwrap_or(&self.units[base]);
+        match unit.0 {
+            "packets" if value == 1 => "1 packet".into(),
+            name => format!("{} {name}", decimal(value, unit.1)),
+        }
+    }
+}
+
+/// A decimal number as written: ±mantissa · 10^exponent.
+struct Decimal {
+    negative: bool,
+    mantissa: u128,
+    exponent: i32,
+}
+
+impl Decimal {
+    /// This many units of `scale`, rounded to the nearest whole number; `None` when it does not fit.
+    fn times(&self, scale: u64) -> Option<u64> {
+        if self.mantissa == 0 {
+            return Some(0);
+        }
+        let product = self.mantissa.checked_mul(u128::from(scale))?;
+        let power = 10_u128.checked_pow(self.exponent.unsigned_abs());
+        let value = match (self.exponent < 0, power) {
+            (false, power) => product.checked_mul(power?)?,
+            (true, Some(power)) => product / power + u128::from(product % power >= power.div_ceil(2)),
+            (true, None) => 0,
+        };
+        u64::try_from(value).ok()
+    }
+}
+
+/// Number and unit, the blank between them optional.
+fn split(text: &str) -> Option<(Decimal, &str)> {
+    let text = text.trim();
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = |s: &str| s.bytes().take_while(u8::is_ascii_digit).count();
+    let whole = digits(rest);
+    let fraction = rest[whole..].strip_prefix('.').map_or(0, digits);
+    if whole + fraction == 0 {
+        return None;
+    }
+    let (number, mut unit) = rest.split_at(whole + if fraction > 0 { fraction + 1 } else { 0 });
+    let mut exponent = 0;
+    if let Some(power) = unit.strip_prefix(['e', 'E']) {
+        let sign = usize::from(power.starts_with(['+', '-']));
+        let length = sign + digits(&power[sign..]);
+        if length > sign {
+            exponent = power[..length].parse::<i32>().ok()?.clamp(-1000, 1000);
+            unit = &power[length..];
+        }
+    }
+    let mantissa = number.replace('.', "").parse().ok()?;
+    Some((Decimal { negative, mantissa, exponent: exponent - i32::try_from(fraction).ok()? }, unit.trim()))
+}
+
+/// `value / scale` as a decimal without trailing zeros; `scale` is a power of ten, or divides `value`.
+fn decimal(value: u64, scale: u64) -> String {
+    let (whole, rest) = (value / scale, value % scale);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    let width = scale.ilog10() as usize;
+    format!("{whole}.{}", format!("{rest:0width$}").trim_end_matches('0'))
+}
+
+impl Times {
+    fn dimension(&self) -> Dimension {
+        Dimension {
+            noun: "a length of time",
+            example: "40 ms",
+            units: TIME_UNITS,
+            whole: false,
+            min: self.min.0,
+            max: TEN_YEARS.0,
+        }
+    }
+}
+impl Kind for Times {
+    type Value = Duration;
+    fn read(&self, json: &Json) -> Result<Duration, String> {
+        self.dimension().read(json).map(Duration)
+    }
+    fn write(&self, value: &Duration) -> Json {
+        self.dimension().print(value.0).into()
+    }
+}
+
+const RATE: Dimension = Dimension {
+    noun: "a rate",
+    example: "10 Mbit/s",
+    units: RATE_UNITS,
+    whole: false,
+    min: 1,
+    max: 10_000_000_000_000,
+};
+impl Kind for Rates {
+    type Value = Rate;
+    fn read(&self, json: &Json) -> Result<Rate, String> {
+        RATE.read(json).map(Rate)
+    }
+    fn write(&self, value: &Rate) -> Json {
+        RATE.print(value.0).into()
+    }
+}
+
+impl Sizes {
+    fn dimension(&self) -> Dimension {
+        Dimension { noun: "a size", example: "1500 B", units: SIZE_UNITS, whole: true, min: self.min, max: self.max }
+    }
+}
+impl Kind for Sizes {
+    type Value = u64;
+    fn read(&self, json: &Json) -> Result<u64, String> {
+        self.dimension().read(json)
+    }
+    fn write(&self, value: &u64) -> Json {
+        self.dimension().print(*value).into()
+    }
+}
+
+impl Kind for Amounts {
+    type Value = Amount;
+    fn read(&self, json: &Json) -> Result<Amount, String> {
+        let unit = json.as_str().and_then(split).map_or("", |(_, unit)| unit);
+        let has = |units: &[Unit]| units.iter().any(|(u, _)| *u == unit);
+        if has(PACKET_UNITS) {
+            PACKETS.read(json).map(Amount::Packets)
+        } else if has(BDP_UNITS) {
+            BDP.read(json).map(Amount::Bdp)
+        } else if self.time && has(TIME_UNITS) {
+            POSITIVE_TIME.read(json).map(Amount::Time)
+        } else if has(SIZE_UNITS) || unit == "KB" {
+            SIZE.read(json).map(Amount::Bytes)
+        } else {
+            let time = if self.time { ", \"100 ms\"" } else { "" };
+            let examples = format!("\"100 packets\", \"64 KiB\", \"0.2 BDP\"{time}");
+            Err(match json {
+                Json::Number(_) => format!("{json} has no unit; write e.g. {examples}"),
+                _ => format!("{} is not an amount of data; write e.g. {examples}", show(json)),
+            })
+        }
+    }
+    fn write(&self, value: &Amount) -> Json {
+        match value {
+            Amount::Packets(n) => PACKETS.print(*n).into(),
+            Amount::Bytes(n) => SIZE.write(n),
+            Amount::Time(d) => POSITIVE_TIME.write(d),
+            Amount::Bdp(n) => format!("{} BDP", decimal(*n, BDP_UNITS[0].1)).into(),
+        }
+    }
+}
+const PACKETS: Dimension = Dimension {
+    noun: "a number of packets",
+    example: "100 packets",
+    units: PACKET_UNITS,
+    whole: true,
+    min: 1,
+    max: MAX_PACKETS,
+};
+const BDP: Dimension = Dimension {
+    noun: "a multiple of the BDP",
+    example: "0.2 BDP",
+    units: BDP_UNITS,
+    whole: false,
+    min: 1,
+    max: MAX_BDP,
+};
+
+impl Kind for Probability {
+    type Value = f64;
+    fn read(&self, json: &Json) -> Result<f64, String> {
+        let p = match json {
+            Json::Number(n) => n.as_f64(),
+            Json::String(text) => text.trim().strip_suffix('%').and_then(percent),
+            _ => None,
+        };
+        match p {
+            Some(p) if (0.0..=1.0).contains(&p) => Ok(p),
+            Some(_) => Err(format!("{} is not a probability: from 0% to 100%, or from 0 to 1", show(json))),
+            None => Err(format!("{} is not a probability; write e.g. \"1%\" or 0.01", show(json))),
+        }
+    }
+    fn write(&self, p: &f64) -> Json {
+        let text = format!("{}", (p * 1e14).round() / 1e12);
+        if percent(&text) == Some(*p) { format!("{text}%").into() } else { json!(p) }
+    }
+}
+/// The text as hundredths. The division rounds once, as `0.07` does when it is read.
+fn percent(text: &str) -> Option<f64> {
+    text.trim().parse::<f64>().ok().map(|x| x / 100.0)
+}
+
+impl Kind for Integer {
+    type Value = u64;
+    fn read(&self, json: &Json) -> Result<u64, String> {
+        let whole = |x: &f64| x.trunc() == *x && (0.0..9.0e15).contains(x);
+        json.as_u64()
+            .or_else(|| json.as_f64().filter(whole).map(|x| x as u64))
+            .filter(|n| (self.min..=self.max).contains(n))
+            .ok_or_else(|| format!("{} is not a whole number from {} to {}", show(json), self.min, self.max))
+    }
+    fn write(&self, value: &u64) -> Json {
+        json!(value)
+    }
+}
+
+impl Kind for Flag {
+    type Value = bool;
+    fn read(&self, json: &Json) -> Result<bool, String> {
+        json.as_bool().ok_or_else(|| format!("{} is not true or false", show(json)))
+    }
+    fn write(&self, value: &bool) -> Json {
+        json!(value)
+    }
+}
+
+impl Kind for Name {
+    type Value = String;
+    fn read(&self, json: &Json) -> Result<String, String> {
+        let fits = |t: &&str| !t.trim().is_empty() && t.chars().count() <= 200 && !t.chars().any(char::is_control);
+        let text = json.as_str().filter(fits);
+        text.map(Into::into)
+            .ok_or_else(|| format!("{} is not a name: text on one line, 1 to 200 characters", show(json)))
+    }
+    fn write(&self, value: &String) -> Json {
+        json!(value)
+    }
+}
+
+impl<T: Copy + PartialEq> Kind for Words<T> {
+    type Value = T;
+    fn read(&self, json: &Json) -> Result<T, String> {
+        let words = || self.0.iter().map(|(w, _)| *w);
+        let Some(text) = json.as_str() else {
+            return Err(format!("{} is not one of {}", show(json), words().collect::<Vec<_>>().join(", ")));
+        };
+        let found = self.0.iter().find(|(w, _)| *w == text);
+        found.map(|(_, value)| *value).ok_or_else(|| format!("unknown {}{}", show(json), alternatives(text, words())))
+    }
+    fn write(&self, value: &T) -> Json {
+        self.0.iter().find(|(_, v)| v == value).map_or(Json::Null, |(w, _)| json!(w))
+    }
+}
+
+impl<K: Kind> Kind for Or<K> {
+    type Value = Option<K::Value>;
+    fn read(&self, json: &Json) -> Result<Self::Value, String> {
+        if json.as_str() == Some(self.0) {
+            return Ok(None);
+        }
+        self.1.read(json).map(Some).map_err(|why| format!("{why}, or \"{}\"", self.0))
+    }
+    fn write(&self, value: &Self::Value) -> Json {
+        value.as_ref().map_or(json!(self.0), |v| self.1.write(v))
+    }
+}

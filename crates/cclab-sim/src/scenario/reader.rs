@@ -1,0 +1,182 @@
+//! A checked reader: each getter notes the mistake it finds and goes on, and writes the value it read, or
+//! its default, in normal form. So one pass over a table checks it, fills it in and knows its fields.
+
+use super::error::Mistake;
+use serde_json::{Map, Value as Json};
+use std::cell::RefCell;
+
+/// What a field may hold: how to read it, and how to write it in normal form.
+pub(super) trait Kind {
+    /// The value in the program.
+    type Value;
+    /// The value, or what is wrong with it.
+    fn read(&self, json: &Json) -> Result<Self::Value, String>;
+    /// The value in normal form; reading that gives the value again.
+    fn write(&self, value: &Self::Value) -> Json;
+}
+
+/// Every mistake found so far.
+#[derive(Default)]
+pub(super) struct Mistakes(RefCell<Vec<Mistake>>);
+
+impl Mistakes {
+    pub(super) fn add(&self, field: impl Into<String>, message: impl Into<String>) {
+        self.0.borrow_mut().push(Mistake { field: field.into(), message: message.into() });
+    }
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+    pub(super) fn into_vec(self) -> Vec<Mistake> {
+        self.0.into_inner()
+    }
+    /// Whether nothing is wrong with this field or what is inside it.
+    pub(super) fn sound(&self, field: &str) -> bool {
+        let inside =
+            |m: &Mistake| m.field.strip_prefix(field).is_some_and(|r| r.is_empty() || r.starts_with(['.', '[']));
+        !self.0.borrow().iter().any(inside)
+    }
+}
+
+/// A table being read.
+pub(super) struct Table<'a> {
+    path: String,
+    given: Option<&'a Map<String, Json>>,
+    asked: Vec<&'static str>,
+    normal: Map<String, Json>,
+    mistakes: &'a Mistakes,
+}
+
+impl<'a> Table<'a> {
+    /// The table at `path`; a mistake if `json` is none. Without `json`, an empty one.
+    pub(super) fn new(path: String, json: Option<&'a Json>, mistakes: &'a Mistakes) -> Self {
+        let given = json.and_then(|j| {
+            let table = j.as_object();
+            if table.is_none() {
+                mistakes.add(path.clone(), format!("{} is not a table", show(j)));
+            }
+            table
+        });
+        Table { path, given, asked: Vec::new(), normal: Map::new(), mistakes }
+    }
+
+    /// The full name of a field.
+    pub(super) fn field(&self, name: &str) -> String {
+        if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) }
+    }
+    /// The full name of this table.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+    pub(super) fn mistakes(&self) -> &'a Mistakes {
+        self.mistakes
+    }
+    /// Notes a mistake in a field.
+    pub(super) fn mistake(&self, name: &str, message: impl Into<String>) {
+        self.mistakes.add(self.field(name), message);
+    }
+    /// Whether nothing is wrong with these fields: only then may they be compared.
+    pub(super) fn sound(&self, names: &[&str]) -> bool {
+        names.iter().all(|n| self.mistakes.sound(&self.field(n)))
+    }
+
+    /// The field as written; `null` is as if it were left out.
+    pub(super) fn raw(&mut self, name: &'static str) -> Option<&'a Json> {
+        if !self.asked.contains(&name) {
+            self.asked.push(name);
+        }
+        self.given.and_then(|g| g.get(name)).filter(|j| !j.is_null())
+    }
+    /// Writes a field of the normal form.
+    pub(super) fn put(&mut self, name: &str, json: Json) {
+        self.normal.insert(name.into(), json);
+    }
+
+    /// The field, if it is there and right; the normal form does not get it.
+    pub(super) fn peek<K: Kind>(&mut self, name: &'static str, kind: &K) -> Option<K::Value> {
+        match kind.read(self.raw(name)?) {
+            Ok(value) => Some(value),
+            Err(message) => {
+                self.mistake(name, message);
+                None
+            }
+        }
+    }
+    /// The field, if it is there and right.
+    pub(super) fn optional<K: Kind>(&mut self, name: &'static str, kind: &K) -> Option<K::Value> {
+        let value = self.peek(name, kind)?;
+        self.put(name, kind.write(&value));
+        Some(value)
+    }
+    /// The field, or its default.
+    pub(super) fn or<K: Kind>(&mut self, name: &'static str, kind: &K, default: K::Value) -> K::Value {
+        let value = self.peek(name, kind).unwrap_or(default);
+        self.put(name, kind.write(&value));
+        value
+    }
+    /// The field; a mistake if it is not there.
+    pub(super) fn required<K: Kind>(&mut self, name: &'static str, kind: &K, example: &str) -> Option<K::Value> {
+        if self.raw(name).is_none() {
+            self.mistake(name, format!("missing; write e.g. {name} = {example}"));
+        }
+        self.optional(name, kind)
+    }
+
+    /// A table inside this one; hand what its `finish` gives to `put`.
+    pub(super) fn table(&mut self, name: &'static str) -> Option<Table<'a>> {
+        let json = self.raw(name)?;
+        Some(Table::new(self.field(name), Some(json), self.mistakes))
+    }
+    /// A table inside this one, empty if it is not there.
+    pub(super) fn table_or_empty(&mut self, name: &'static str) -> Table<'a> {
+        let json = self.raw(name);
+        Table::new(self.field(name), json, self.mistakes)
+    }
+    /// A list of tables.
+    pub(super) fn tables(&mut self, name: &'static str) -> Option<Vec<Table<'a>>> {
+        let json = self.raw(name)?;
+        let path = self.field(name);
+        match json.as_array() {
+            Some(list) => {
+                let table = |(k, j)| Table::new(format!("{path}[{k}]"), Some(j), self.mistakes);
+                Some(list.iter().enumerate().map(table).collect())
+            }
+            None => {
+                self.mistake(name, format!("{} is not a list of tables", show(json)));
+                None
+            }
+        }
+    }
+
+    /// Refuses fields nobody asked for; the table in normal form.
+    pub(super) fn finish(self) -> Json {
+        for name in self.given.into_iter().flat_map(Map::keys) {
+            if !self.asked.contains(&name.as_str()) {
+                let message = format!("unknown field{}", alternatives(name, self.asked.iter().copied()));
+                self.mistake(name, message);
+            }
+        }
+        Json::Object(self.normal)
+    }
+}
+
+/// ` (did you mean "cubic"?); allowed: cubic, reno`, the first part only where a name is near.
+pub(super) fn alternatives<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let lower = wrong.to_lowercase();
+    let near = names
+        .iter()
+        .map(|n| (strsim::damerau_levenshtein(&lower, &n.to_lowercase()), *n))
+        .min()
+        .filter(|(d, n)| *d <= 2 && *d < n.chars().count());
+    let hint = near.map_or(String::new(), |(_, n)| format!(" (did you mean \"{n}\"?)"));
+    format!("{hint}; allowed: {}", names.join(", "))
+}
+
+/// A value as an error shows it: JSON, shortened when long.
+pub(super) fn show(json: &Json) -> String {
+    let text = json.to_string();
+    match text.char_indices().nth(60) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text,
+    }
+}

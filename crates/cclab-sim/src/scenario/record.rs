@@ -1,0 +1,81 @@
+//! `[record]`: what is kept beside the summary.
+
+use super::model::{Capture, Record, Sampling};
+use super::quantity::{Or, POSITIVE_TIME, Sizes, Times, Words};
+use super::reader::{Kind, Table, show};
+use cclab_algo::Duration;
+use serde_json::{Value as Json, json};
+
+const POINTS: Words<bool> = Words(&[("sender", false), ("receiver", true)]);
+const SNAPLEN: Or<Sizes> = Or("all", Sizes { min: 40, max: 65_535 });
+/// Unless asked otherwise: every 100 ms, or a thousand samples a flow when that is less often.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// When to sample.
+struct Samples;
+const SPAN: Times = POSITIVE_TIME;
+
+impl Kind for Samples {
+    type Value = Sampling;
+    fn read(&self, json: &Json) -> Result<Sampling, String> {
+        match json.as_str() {
+            Some("off") => Ok(Sampling::Off),
+            Some("change") => Ok(Sampling::OnChange),
+            _ => SPAN.read(json).map(Sampling::Every).map_err(|why| format!("{why}, \"off\" or \"change\"")),
+        }
+    }
+    fn write(&self, value: &Sampling) -> Json {
+        match value {
+            Sampling::Off => json!("off"),
+            Sampling::OnChange => json!("change"),
+            Sampling::Every(d) => SPAN.write(d),
+        }
+    }
+}
+
+/// What is kept of packets.
+#[derive(Clone, Copy, PartialEq)]
+enum Packets {
+    No,
+    Table,
+    Capture,
+}
+
+impl Kind for Packets {
+    type Value = Packets;
+    fn read(&self, json: &Json) -> Result<Packets, String> {
+        match json {
+            Json::Bool(false) => Ok(Packets::No),
+            Json::Bool(true) => Ok(Packets::Table),
+            Json::String(s) if s == "table" => Ok(Packets::Table),
+            Json::String(s) if s == "pcapng" => Ok(Packets::Capture),
+            _ => Err(format!("{} is not one of false, true, \"table\", \"pcapng\"", show(json))),
+        }
+    }
+    fn write(&self, value: &Packets) -> Json {
+        match value {
+            Packets::No => json!(false),
+            Packets::Table => json!("table"),
+            Packets::Capture => json!("pcapng"),
+        }
+    }
+}
+
+/// Reads `[record]` of a run of this length.
+pub(super) fn read(t: &mut Table, duration: Duration) -> Record {
+    let mut r = t.table_or_empty("record");
+    let interval = INTERVAL.max(duration / 1000);
+    let samples = r.or("samples", &Samples, Sampling::Every(interval));
+    let packets = r.or("packets", &Packets::No, Packets::No);
+    let capture = (packets == Packets::Capture).then(|| Capture {
+        at_receiver: r.or("point", &POINTS, false),
+        snaplen: r.or("snaplen", &SNAPLEN, None).map(|n| n as u32),
+    });
+    for name in ["point", "snaplen"] {
+        if capture.is_none() && r.raw(name).is_some() {
+            r.mistake(name, format!("only for a capture: write {} = \"pcapng\" too", r.field("packets")));
+        }
+    }
+    t.put("record", r.finish());
+    Record { samples, packets: packets == Packets::Table, capture }
+}

@@ -1,0 +1,242 @@
+//! The options of a TCP flow: a profile, and what a flow sets otherwise.
+
+use super::quantity::{Amount, Amounts, Flag, Integer, Or, POSITIVE_TIME, SIZE, Sizes, TIME, Words};
+use super::reader::{Kind, Table, alternatives, show};
+use crate::tcp::{Config, Pacing, Profile, Recovery, RtoStyle};
+use cclab_algo::cc;
+use cclab_algo::params::{self, Flavour, Given, Params};
+use serde_json::{Value as Json, json};
+
+/// A TCP flow as written, its initial ssthresh not yet resolved.
+#[derive(Clone, Debug)]
+pub(super) struct TcpSpec {
+    pub(super) cc: &'static cc::Entry,
+    pub(super) cc_params: Vec<(String, Given)>,
+    pub(super) config: Config,
+    pub(super) initial_ssthresh: Option<Amount>,
+    pub(super) size: Option<u64>,
+    /// Bytes of a full IP packet.
+    pub(super) packet_size: u64,
+}
+
+const PROFILES: Words<Profile> = Words(&[("linux", Profile::Linux), ("classic", Profile::Classic)]);
+const FLAVOURS: Words<Flavour> = Words(&[("linux", Flavour::Linux), ("paper", Flavour::Paper)]);
+const RECOVERIES: Words<Recovery> = Words(&[
+    ("tahoe", Recovery::Tahoe),
+    ("reno", Recovery::Reno),
+    ("newreno", Recovery::NewReno),
+    ("sack", Recovery::Sack),
+    ("rack", Recovery::Rack),
+]);
+const RTO_STYLES: Words<RtoStyle> = Words(&[("linux", RtoStyle::Linux), ("rfc6298", RtoStyle::Rfc6298)]);
+/// IP packets: from the least that holds the headers of a data segment to the largest there is.
+pub(super) const PACKET_SIZE: Sizes = Sizes { min: 60, max: 65_535 };
+/// IPv4 and TCP without options (RFC 791, RFC 9293).
+const HEADERS: u64 = 40;
+/// The timestamps option with its padding (RFC 7323 appendix A).
+const TIMESTAMPS: u64 = 12;
+const DEFAULT_PACKET_SIZE: u64 = 1500;
+const SEGMENTS: Integer = Integer { min: 1, max: 100_000 };
+const QUICKACKS: Integer = Integer { min: 0, max: 100_000 };
+const SIZE_OR_ENDLESS: Or<Sizes> = Or("unlimited", SIZE);
+const SSTHRESH: Or<Amounts> = Or("unlimited", Amounts { time: false });
+const RECEIVE_BUFFER: Sizes = Sizes { min: 1000, max: 1 << 40 };
+
+impl TcpSpec {
+    /// Reads the options of a flow out of `t`.
+    pub(super) fn read(t: &mut Table) -> Option<TcpSpec> {
+        let profile = t.or("profile", &PROFILES, Profile::Linux);
+        let flavour = t.or(
+            "flavour",
+            &FLAVOURS,
+            match profile {
+                Profile::Linux => Flavour::Linux,
+                Profile::Classic => Flavour::Paper,
+            },
+        );
+        let law = read_cc(t, flavour);
+        let size = t.or("size", &SIZE_OR_ENDLESS, None);
+        let mut config = match profile {
+            Profile::Linux => Config::linux(0),
+            Profile::Classic => Config::classic(0, Recovery::NewReno),
+        };
+        config.flavour = flavour;
+        read_recovery(t, profile, law.as_ref().is_some_and(|(cc, _)| cc.name == "reno"), &mut config);
+        config.timestamps = t.or("timestamps", &Flag, config.timestamps);
+        let packet_size = read_packet_size(t, &mut config);
+        read_window(t, &mut config);
+        let initial_ssthresh = t.or("initial_ssthresh", &SSTHRESH, None);
+        read_delayed_ack(t, &mut config);
+        read_rto(t, &mut config);
+        let (cc, cc_params) = law?;
+        Some(TcpSpec { cc, cc_params, config, initial_ssthresh, size, packet_size })
+    }
+}
+
+/// The congestion control, by name or as a table with its parameters; all of them, defaults filled in.
+fn read_cc(t: &mut Table, flavour: Flavour) -> Option<(&'static cc::Entry, Vec<(String, Given)>)> {
+    if !t.raw("cc").is_some_and(Json::is_object) {
+        let cc = t.required("cc", &Algorithm, "\"cubic\"")?;
+        let params = fill_in(cc, &[], flavour)?;
+        if !params.is_empty() {
+            let mut normal = serde_json::Map::from_iter([("name".into(), json!(cc.name))]);
+            normal.extend(params.iter().map(|(n, g)| (n.clone(), given_json(g))));
+            t.put("cc", normal.into());
+        }
+        return Some((cc, params));
+    }
+    let mut c = t.table_or_empty("cc");
+    let cc = c.required("name", &Algorithm, "\"cubic\"")?;
+    let mut given = Vec::new();
+    for spec in cc.params {
+        let Some(json) = c.raw(spec.name) else { continue };
+        let value = match json {
+            Json::Number(n) => n.as_f64().map(Given::Number),
+            Json::Bool(b) => Some(Given::Flag(*b)),
+            Json::String(s) => Some(Given::Text(s.clone())),
+            _ => None,
+        };
+        let pair = value.map(|v| (spec.name.to_string(), v));
+        match pair.as_slice() {
+            [] => c.mistake(spec.name, format!("{} is not {}", show(json), spec.kind)),
+            pair => match Params::resolve(cc.params, pair, flavour) {
+                Ok(_) => given.extend_from_slice(pair),
+                Err(params::Error::Invalid { value, allowed, .. }) => {
+                    c.mistake(spec.name, format!("{value} is not {allowed}"));
+                }
+                Err(other) => c.mistake(spec.name, other.to_string()),
+            },
+        }
+    }
+    let params = fill_in(cc, &given, flavour)?;
+    for (name, value) in &params {
+        c.put(name, given_json(value));
+    }
+    t.put("cc", c.finish());
+    Some((cc, params))
+}
+
+/// Every parameter of the law with its value. One that is infinite cannot be written and keeps its default.
+fn fill_in(cc: &cc::Entry, given: &[(String, Given)], flavour: Flavour) -> Option<Vec<(String, Given)>> {
+    let all = Params::resolve(cc.params, given, flavour).ok()?.given();
+    Some(all.into_iter().filter(|(_, g)| !matches!(g, Given::Number(x) if !x.is_finite())).collect())
+}
+
+fn given_json(given: &Given) -> Json {
+    match given {
+        Given::Number(x) => json!(x),
+        Given::Flag(b) => json!(b),
+        Given::Text(t) => json!(t),
+    }
+}
+
+/// A registered congestion control.
+struct Algorithm;
+impl Kind for Algorithm {
+    type Value = &'static cc::Entry;
+    fn read(&self, json: &Json) -> Result<Self::Value, String> {
+        let name = json.as_str().ok_or_else(|| format!("{} is not the name of an algorithm", show(json)))?;
+        cc::find(name).ok_or_else(|| {
+            format!("unknown algorithm {}{}", show(json), alternatives(name, cc::REGISTRY.iter().map(|e| e.name)))
+        })
+    }
+    fn write(&self, value: &Self::Value) -> Json {
+        json!(value.name)
+    }
+}
+
+/// Recovery and what goes with it. SACK implies a recovery that uses it, and the other way round, unless
+/// both are written.
+fn read_recovery(t: &mut Table, profile: Profile, reno: bool, config: &mut Config) {
+    let uses_sack = |r: Recovery| matches!(r, Recovery::Sack | Recovery::Rack);
+    let (recovery, sack) = (t.peek("recovery", &RECOVERIES), t.peek("sack", &Flag));
+    config.recovery = recovery.unwrap_or(match (profile, sack) {
+        (Profile::Linux, Some(true) | None) => Recovery::Rack,
+        (Profile::Classic, Some(true)) => Recovery::Sack,
+        (Profile::Classic, _) if reno => Recovery::Reno,
+        _ => Recovery::NewReno,
+    });
+    config.sack = sack.unwrap_or(uses_sack(config.recovery));
+    t.put("recovery", RECOVERIES.write(&config.recovery));
+    t.put("sack", json!(config.sack));
+    if uses_sack(config.recovery) && !config.sack {
+        let name = RECOVERIES.write(&config.recovery);
+        t.mistake("recovery", format!("{name} needs selective acknowledgements, but {} is false", t.field("sack")));
+    }
+    let rack = config.recovery == Recovery::Rack;
+    config.tlp = t.or("tlp", &Flag, config.tlp && rack);
+    if config.tlp && !rack {
+        t.mistake("tlp", format!("tail-loss probes need {} = \"rack\"", t.field("recovery")));
+    }
+    config.prr = t.or("prr", &Flag, config.prr || rack);
+    if !config.prr && rack {
+        t.mistake("prr", format!("cannot be off: {} = \"rack\" always uses it", t.field("recovery")));
+    }
+    config.dupthresh = t.or("dupthresh", &Integer { min: 1, max: 1000 }, config.dupthresh.into()) as u32;
+    config.limited_transmit = t.or("limited_transmit", &Flag, config.limited_transmit);
+    config.frto = t.or("frto", &Flag, config.frto);
+    config.undo = t.or("undo", &Flag, config.undo);
+}
+
+/// The size of a full packet, written as such or as the payload of a full segment.
+fn read_packet_size(t: &mut Table, config: &mut Config) -> u64 {
+    let overhead = HEADERS + if config.timestamps { TIMESTAMPS } else { 0 };
+    let mss = t.peek("mss", &Sizes { min: PACKET_SIZE.min - overhead, max: PACKET_SIZE.max - overhead });
+    let packet_size = t.peek("packet_size", &PACKET_SIZE);
+    if t.raw("mss").is_some() && t.raw("packet_size").is_some() {
+        t.mistake("mss", format!("{} is given too; write one of them", t.field("packet_size")));
+    }
+    let packet_size = mss.map(|m| m + overhead).or(packet_size).unwrap_or(DEFAULT_PACKET_SIZE);
+    t.put("packet_size", PACKET_SIZE.write(&packet_size));
+    config.mss = (packet_size - overhead) as u32;
+    packet_size
+}
+
+fn read_window(t: &mut Table, config: &mut Config) {
+    config.window_scaling = t.or("window_scaling", &Flag, config.window_scaling);
+    config.ecn = t.or("ecn", &Flag, config.ecn);
+    config.initial_window = t.or("initial_window", &SEGMENTS, config.initial_window.into()) as u32;
+    config.receive_buffer = t.or("receive_buffer", &RECEIVE_BUFFER, config.receive_buffer);
+    let paced = t.or("pacing", &Flag, config.pacing == Pacing::On);
+    config.pacing = if paced { Pacing::On } else { Pacing::Off };
+    config.nagle = t.or("nagle", &Flag, config.nagle);
+    config.cwnd_validation = t.or("cwnd_validation", &Flag, config.cwnd_validation);
+    config.slow_start_after_idle = t.or("slow_start_after_idle", &Flag, config.slow_start_after_idle);
+}
+
+fn read_delayed_ack(t: &mut Table, config: &mut Config) {
+    let short = t.peek("ack_every", &SEGMENTS);
+    let mut d = t.table_or_empty("delayed_ack");
+    if t.raw("ack_every").is_some() && d.raw("every").is_some() {
+        t.mistake("ack_every", format!("{} is given too; write one of them", d.field("every")));
+    }
+    let ack = &mut config.delayed_ack;
+    ack.every = d.or("every", &SEGMENTS, short.unwrap_or(ack.every.into())) as u32;
+    ack.timeout = d.or("timeout", &POSITIVE_TIME, ack.timeout);
+    ack.adaptive = d.or("adaptive", &Flag, ack.adaptive);
+    ack.quickack = d.or("quickack", &QUICKACKS, ack.quickack.into()) as u32;
+    t.put("delayed_ack", d.finish());
+}
+
+fn read_rto(t: &mut Table, config: &mut Config) {
+    let short = t.peek("rto_min", &POSITIVE_TIME);
+    let mut r = t.table_or_empty("rto");
+    if t.raw("rto_min").is_some() && r.raw("min").is_some() {
+        t.mistake("rto_min", format!("{} is given too; write one of them", r.field("min")));
+    }
+    let rto = &mut config.rto;
+    rto.style = r.or("style", &RTO_STYLES, rto.style);
+    rto.min = r.or("min", &POSITIVE_TIME, short.unwrap_or(rto.min));
+    rto.max = r.or("max", &POSITIVE_TIME, rto.max);
+    rto.initial = r.or("initial", &POSITIVE_TIME, rto.initial);
+    rto.granularity = r.or("granularity", &TIME, rto.granularity);
+    if r.sound(&["min", "max", "initial"]) {
+        let (max, show) = (rto.max, |d| TIME.write(&d));
+        for (name, value) in [("min", rto.min), ("initial", rto.initial)] {
+            if value > max {
+                r.mistake(name, format!("{} is above {}, {}", show(value), r.field("max"), show(max)));
+            }
+        }
+    }
+    t.put("rto", r.finish());
+}
