@@ -1,7 +1,12 @@
 //! The world: a scenario, its engine, its links and its hosts, run to the end.
 
-use crate::scenario::Scenario;
-use crate::trace::RunResult;
+use crate::app::{Flow, Kind};
+use crate::net::{Body, CE, Event, Network, Packet};
+use crate::scenario::{Sampling, Scenario};
+use crate::trace::pcap::{Capture, Payload};
+use crate::trace::{EngineStats, FlowSamples, LinkSamples, RunResult, Signals};
+use cclab_algo::{Duration, Time};
+use std::collections::VecDeque;
 
 /// Why a run failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -32,30 +37,358 @@ pub enum Error {
     },
 }
 
+/// Source and destination host of a flow, as indices.
+const SOURCE: usize = 0;
+const DESTINATION: usize = 1;
+
 /// One run in progress.
 pub struct Simulation {
-    _scenario: Scenario,
+    seed: u64,
+    now: Time,
+    warmup: Time,
+    end: Time,
+    max_events: u64,
+    events: u64,
+    network: Network,
+    flows: Vec<Flow>,
+    /// Packets that reached their host without an event, to be taken in at this same instant.
+    arrivals: VecDeque<Packet>,
+    measuring: bool,
+    recorder: Recorder,
+}
+
+/// What is recorded beside the summary.
+struct Recorder {
+    sampling: Sampling,
+    samples: FlowSamples,
+    link_samples: LinkSamples,
+    signals: Signals,
+    capture: Option<(Capture, usize)>,
 }
 
 impl Simulation {
     /// Prepares a run of `scenario` with `seed`.
-    pub fn new(scenario: &Scenario, _seed: u64) -> Simulation {
-        Simulation { _scenario: scenario.clone() }
+    pub fn new(scenario: &Scenario, seed: u64) -> Simulation {
+        let capture = scenario.record.capture.map(|c| {
+            let host = if c.at_receiver { DESTINATION } else { SOURCE };
+            (Capture::new(scenario, c, seed), host)
+        });
+        let mut sim = Simulation {
+            seed,
+            now: Time::ZERO,
+            warmup: Time::ZERO + scenario.warmup,
+            end: Time::ZERO + scenario.duration,
+            max_events: scenario.max_events,
+            events: 0,
+            network: Network::new(scenario, seed),
+            flows: scenario.flows.iter().map(|flow| Flow::new(flow, seed)).collect(),
+            arrivals: VecDeque::new(),
+            measuring: false,
+            recorder: Recorder {
+                sampling: scenario.record.samples,
+                samples: FlowSamples::default(),
+                link_samples: LinkSamples::default(),
+                signals: Signals::default(),
+                capture,
+            },
+        };
+        sim.schedule_start();
+        sim
     }
+
+    fn schedule_start(&mut self) {
+        let events = &mut self.network.events;
+        events.push(self.warmup, Event::Measure);
+        if let Sampling::Every(_) = self.recorder.sampling {
+            events.push(Time::ZERO, Event::Sample);
+        }
+        for (index, flow) in self.flows.iter().enumerate() {
+            events.push(flow.start, Event::Start(index as u32));
+            if let Some(stop) = flow.stop.filter(|&stop| stop >= flow.start) {
+                events.push(stop, Event::Stop(index as u32));
+            }
+        }
+    }
+
     /// Serves up to `max_events` events; the share of simulated time done, 1.0 when finished.
     ///
     /// # Errors
     /// The event budget is used up.
-    pub fn advance(&mut self, _max_events: u64) -> Result<f64, Error> {
-        todo!()
+    pub fn advance(&mut self, max_events: u64) -> Result<f64, Error> {
+        let pause = self.events.saturating_add(max_events);
+        while self.events < pause {
+            let Some((now, event)) = self.network.events.pop().filter(|&(at, _)| at < self.end) else {
+                self.now = self.end;
+                return Ok(1.0);
+            };
+            debug_assert!(now >= self.now, "time runs forward");
+            self.now = now;
+            self.events += 1;
+            self.serve(now, event);
+            while let Some(packet) = self.arrivals.pop_front() {
+                self.events += 1;
+                self.receive(now, &packet);
+                self.check_budget()?;
+            }
+            self.check_budget()?;
+        }
+        Ok((self.now.as_secs_f64() / self.end.as_secs_f64()).min(1.0 - f64::EPSILON))
     }
-    /// Checks conservation and gives the result.
+
+    fn check_budget(&self) -> Result<(), Error> {
+        if self.events <= self.max_events {
+            return Ok(());
+        }
+        let (time_s, duration_s) = (self.now.as_secs_f64(), self.end.as_secs_f64());
+        Err(Error::Budget { max_events: self.max_events, time_s, duration_s })
+    }
+
+    fn serve(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Line(_) | Event::Held(_) => {
+                if let Some(packet) = self.network.arrive(now, event) {
+                    self.receive(now, &packet);
+                }
+            }
+            Event::Timer(host) => self.wake(now, host),
+            Event::Release(index) => {
+                let processing = self.flows[index as usize].processing.as_mut();
+                let (packet, next) = processing.expect("only flows with send_jitter process").pop();
+                if let Some(at) = next {
+                    self.network.events.push(at, event);
+                }
+                self.send(now, packet);
+            }
+            Event::Datagram(index) => self.send_datagram(now, index),
+            Event::Start(index) => self.start(now, index),
+            Event::Stop(index) => {
+                if let Kind::Tcp(tcp) = &mut self.flows[index as usize].kind {
+                    tcp.ends[SOURCE].close(now);
+                    self.pump(now, index as usize, SOURCE);
+                }
+            }
+            Event::Sample => self.sample(now),
+            Event::Measure => {
+                self.measuring = true;
+                self.network.begin_measuring(now);
+                self.flows.iter_mut().for_each(|flow| flow.begin_measuring(now));
+            }
+        }
+    }
+
+    fn start(&mut self, now: Time, index: u32) {
+        match &mut self.flows[index as usize].kind {
+            Kind::Udp { .. } => self.send_datagram(now, index),
+            Kind::Tcp(tcp) => {
+                let source = &mut tcp.ends[SOURCE];
+                source.write(now, tcp.size.unwrap_or(u64::MAX));
+                if tcp.size.is_some() {
+                    source.close(now);
+                }
+                self.pump(now, index as usize, SOURCE);
+            }
+        }
+    }
+
+    fn send_datagram(&mut self, now: Time, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        if flow.stop.is_some_and(|stop| now >= stop) {
+            return;
+        }
+        let Kind::Udp { source, .. } = &mut flow.kind else { unreachable!("only UDP flows send datagrams") };
+        let (number, gap) = source.emit();
+        let packet = Packet::udp(index as usize, now, number, source.size);
+        if now + gap < self.end {
+            self.network.events.push(now + gap, Event::Datagram(index));
+        }
+        self.emit(now, packet);
+    }
+
+    /// The timer of a host fires.
+    fn wake(&mut self, now: Time, host: u32) {
+        let (index, end) = (host as usize / 2, host as usize % 2);
+        let Kind::Tcp(tcp) = &mut self.flows[index].kind else { unreachable!("only TCP hosts have timers") };
+        if tcp.alarms[end].fires(now) {
+            if tcp.ends[end].next_timer() <= now {
+                tcp.ends[end].on_timer(now);
+            }
+            self.pump(now, index, end);
+        }
+    }
+
+    /// A packet reaches its host.
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        let (index, end) = (packet.flow as usize, if packet.forward { DESTINATION } else { SOURCE });
+        self.capture(now, end, packet);
+        let flow = &mut self.flows[index];
+        flow.received += 1;
+        if self.measuring && packet.forward && packet.payload() > 0 {
+            flow.meter.data(now, packet);
+        }
+        match (&mut flow.kind, &packet.body) {
+            (Kind::Tcp(tcp), Body::Tcp(segment)) => {
+                tcp.ends[end].on_segment(now, segment, packet.ecn == CE);
+                if end == SOURCE
+                    && let Some(rtt) = tcp.ends[SOURCE].last_rtt_sample()
+                {
+                    tcp.rtt = Some(rtt);
+                    if self.measuring {
+                        flow.meter.rtt.record(rtt);
+                    }
+                }
+                tcp.note_finished(now);
+                self.pump(now, index, end);
+            }
+            (Kind::Udp { delivered, .. }, Body::Udp(datagram)) => *delivered += u64::from(datagram.len),
+            _ => unreachable!("a packet reaches the flow that sent it"),
+        }
+    }
+
+    /// Sends what an endpoint has to send, arms its timer, notes its window.
+    fn pump(&mut self, now: Time, index: usize, end: usize) {
+        loop {
+            let Kind::Tcp(tcp) = &mut self.flows[index].kind else { unreachable!("only TCP hosts have segments") };
+            let Some(segment) = tcp.ends[end].poll_transmit(now) else { break };
+            self.emit(now, Packet::tcp(index, end == SOURCE, now, segment));
+        }
+        let flow = &mut self.flows[index];
+        let Kind::Tcp(tcp) = &mut flow.kind else { unreachable!("only TCP hosts have timers") };
+        let wanted = tcp.ends[end].next_timer();
+        if wanted < Time::NEVER
+            && let Some(at) = tcp.alarms[end].want(wanted.max(now))
+        {
+            self.network.events.push(at, Event::Timer((2 * index + end) as u32));
+        }
+        if end == SOURCE {
+            if self.measuring {
+                flow.meter.cwnd.set(now, tcp.ends[SOURCE].congestion_control().cwnd());
+            }
+            if self.recorder.sampling == Sampling::OnChange {
+                self.recorder.sample_change(now, index, flow);
+            }
+        }
+    }
+
+    /// A packet leaves an endpoint: through the source host's processing, if it has any, into the network.
+    fn emit(&mut self, now: Time, packet: Packet) {
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.sent += 1;
+        match &mut flow.processing {
+            Some(processing) if packet.forward => {
+                if let Some(at) = processing.push(now, packet) {
+                    self.network.events.push(at, Event::Release(packet.flow));
+                }
+            }
+            _ => self.send(now, packet),
+        }
+    }
+
+    fn send(&mut self, now: Time, packet: Packet) {
+        self.capture(now, if packet.forward { SOURCE } else { DESTINATION }, &packet);
+        if let Some(packet) = self.network.send(now, packet) {
+            self.arrivals.push_back(packet);
+        }
+    }
+
+    #[inline]
+    fn capture(&mut self, now: Time, end: usize, packet: &Packet) {
+        if let Some((capture, host)) = &mut self.recorder.capture
+            && *host == end
+        {
+            let payload = match &packet.body {
+                Body::Tcp(segment) => Payload::Tcp(segment),
+                Body::Udp(datagram) => Payload::Udp { number: datagram.number, ip_bytes: packet.size },
+            };
+            capture.record(now, packet.flow as usize, packet.forward, payload, packet.ecn);
+        }
+    }
+
+    fn sample(&mut self, now: Time) {
+        for (index, flow) in self.flows.iter().enumerate().filter(|(_, flow)| flow.start <= now) {
+            self.recorder.sample(now, index, flow);
+        }
+        self.network.sample(now, &mut self.recorder.link_samples);
+        if let Sampling::Every(interval) = self.recorder.sampling {
+            self.network.events.push(now + interval.max(Duration(1)), Event::Sample);
+        }
+    }
+
+    /// Runs to the end if it is not there yet, checks conservation and gives the result.
     ///
     /// # Errors
-    /// Conservation is violated.
-    pub fn finish(self) -> Result<RunResult, Error> {
-        todo!()
+    /// The event budget is used up, or conservation is violated.
+    pub fn finish(mut self) -> Result<RunResult, Error> {
+        while self.advance(1 << 20)? < 1.0 {}
+        self.check_conservation()?;
+        if self.recorder.sampling == Sampling::OnChange {
+            self.network.take_changes(self.end, &mut self.recorder.link_samples);
+        }
+        let flows: Vec<_> = self.flows.iter().map(|flow| flow.summary(self.warmup, self.end)).collect();
+        let is_tcp = |index: usize| matches!(self.flows[index].kind, Kind::Tcp(_));
+        let goodputs = (0..flows.len()).filter(|&i| is_tcp(i)).map(|i| flows[i].goodput_bps);
+        Ok(RunResult {
+            jain: jain(goodputs),
+            links: self.network.summaries(),
+            samples: self.recorder.samples,
+            link_samples: self.recorder.link_samples,
+            signals: self.recorder.signals,
+            engine: EngineStats { events: self.events, data_packets: self.network.data_packets() },
+            packets: self.network.log.map(|log| log.finish(self.end)),
+            capture: self.recorder.capture.map(|(capture, _)| capture.finish()),
+            flows,
+        })
     }
+
+    /// Every packet that a host sent or a link duplicated was received, is gone or is under way: per link and
+    /// per flow.
+    fn check_conservation(&self) -> Result<(), Error> {
+        let violated = |place, detail| Err(Error::Conservation { place, detail, seed: self.seed });
+        if let Some((place, detail)) = self.network.imbalance() {
+            return violated(place, detail);
+        }
+        let (tallies, under_way) = self.network.flow_tallies();
+        for (index, flow) in self.flows.iter().enumerate() {
+            let (tally, under_way) = (tallies[index], under_way[index]);
+            let processing = flow.processing.as_ref().map_or(0, |p| p.len());
+            if flow.sent + tally.duplicated != flow.received + tally.gone + under_way + processing {
+                let detail = format!(
+                    "{} sent, {} received, {tally:?}, {under_way} under way, {processing} in processing",
+                    flow.sent, flow.received
+                );
+                return violated(format!("flow {index}"), detail);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Recorder {
+    fn sample(&mut self, now: Time, index: usize, flow: &Flow) {
+        match &flow.kind {
+            Kind::Tcp(tcp) => {
+                self.samples.push(now, index, &tcp.ends[SOURCE], tcp.rtt, &tcp.ends[DESTINATION]);
+                self.signals.push(now, index, &tcp.ends[SOURCE]);
+            }
+            Kind::Udp { delivered, .. } => self.samples.push_udp(now, index, *delivered),
+        }
+    }
+
+    /// A row if the window, the threshold or an RTT has changed since the last one.
+    fn sample_change(&mut self, now: Time, index: usize, flow: &mut Flow) {
+        let Kind::Tcp(tcp) = &mut flow.kind else { return };
+        let law = tcp.ends[SOURCE].congestion_control();
+        let state = Some((law.cwnd(), law.ssthresh(), tcp.ends[SOURCE].info().srtt, tcp.rtt));
+        if state != tcp.sampled {
+            tcp.sampled = state;
+            self.sample(now, index, flow);
+        }
+    }
+}
+
+/// Jain's index (Σx)² / (n Σx²); NaN without flows or without any goodput.
+fn jain(goodputs: impl Iterator<Item = f64>) -> f64 {
+    let (n, sum, squares) = goodputs.fold((0.0, 0.0, 0.0), |(n, s, q), x| (n + 1.0, s + x, q + x * x));
+    sum * sum / (n * squares)
 }
 
 /// Runs `scenario` with `seed` to the end.
@@ -63,7 +396,20 @@ impl Simulation {
 /// # Errors
 /// See [`Error`].
 pub fn run(scenario: &Scenario, seed: u64) -> Result<RunResult, Error> {
-    let mut sim = Simulation::new(scenario, seed);
-    while sim.advance(1 << 20)? < 1.0 {}
-    sim.finish()
+    Simulation::new(scenario, seed).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The vectors of Jain, Chiu and Hawe (1984).
+    #[test]
+    fn jains_index() {
+        let index = |x: &[f64]| (jain(x.iter().copied()) * 1e4).round() / 1e4;
+        assert_eq!(index(&[5.0, 5.0]), 1.0);
+        assert_eq!(index(&[1.0, 2.0, 3.0, 4.0]), 0.8333);
+        assert_eq!(index(&[9.0, 1.0]), 0.6098);
+        assert_eq!(index(&[10.0, 0.0, 0.0, 0.0]), 0.25);
+    }
 }

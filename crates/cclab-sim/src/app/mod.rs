@@ -1,1 +1,8 @@
-//! app
+//! What the flows want to send, and the two hosts of each.
+
+mod cbr;
+mod flow;
+mod meter;
+
+pub use cbr::Cbr;
+pub(crate) use flow::{Flow, Kind};

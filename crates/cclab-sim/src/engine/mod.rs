@@ -1,1 +1,5 @@
-//! engine
+//! The event queue: what happens next, in exact (time, insertion) order.
+
+mod wheel;
+
+pub use wheel::Wheel;

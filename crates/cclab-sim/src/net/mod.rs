@@ -1,1 +1,309 @@
-//! net
+//! The network: links joined by routes, and the packets on them.
+//!
+//! [`Network::carry`] takes a packet from hop to hop until it is under way on a link, is gone, or has reached
+//! its host. A link that is infinitely fast and has no delay hands a packet on at once, without an event.
+
+mod link;
+mod loss;
+mod packet;
+mod service;
+
+pub use link::Link;
+pub use loss::Lottery;
+pub use packet::{Body, CE, Datagram, IP_HEADER, Packet, TCP_HEADER, UDP_HEADER};
+pub use service::{Propagation, Service};
+
+use crate::engine::Wheel;
+use crate::scenario::{Sampling, Scenario};
+use crate::trace::{EventKind, LinkSamples, LinkSummary, PacketLog};
+use cclab_algo::{Duration, Time};
+use link::{Outcome, Pending};
+
+/// What is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The first packet on this link's line reaches the far end.
+    Line(u32),
+    /// The first packet held back on this link reaches the far end.
+    Held(u32),
+    /// The next packet of this flow has been processed by its source host.
+    Release(u32),
+    /// The timer of a host: twice the flow, plus one at the destination.
+    Timer(u32),
+    /// This flow starts.
+    Start(u32),
+    /// This flow's source stops.
+    Stop(u32),
+    /// This flow's next datagram is due.
+    Datagram(u32),
+    /// Take a sample.
+    Sample,
+    /// The warm-up is over.
+    Measure,
+}
+
+/// Why a packet is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    Dropped,
+    Lost,
+}
+
+/// End of a route: the host.
+const HOST: u32 = u32::MAX;
+
+/// What became of a flow's packets inside the network.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowTally {
+    pub(crate) duplicated: u64,
+    pub(crate) gone: u64,
+}
+
+/// Links, routes and the event queue that drives them.
+pub struct Network {
+    /// What happens next.
+    pub(crate) events: Wheel<Event>,
+    links: Vec<Link>,
+    /// All routes behind each other, each ended by [`HOST`].
+    routes: Vec<u32>,
+    /// Where each flow's routes start: there, back.
+    starts: Vec<[u32; 2]>,
+    tallies: Vec<FlowTally>,
+    /// Every packet at every link, when asked for.
+    pub(crate) log: Option<Box<PacketLog>>,
+}
+
+impl Network {
+    /// The network of a scenario, measured from the end of the warm-up.
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Network {
+        let (from, to) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
+        let on_change = scenario.record.samples == Sampling::OnChange;
+        let mut routes = Vec::new();
+        let mut add = |route: &[usize]| {
+            let start = routes.len() as u32;
+            routes.extend(route.iter().map(|&link| link as u32).chain([HOST]));
+            start
+        };
+        let starts = scenario.flows.iter().map(|flow| [add(&flow.route), add(&flow.route_back)]).collect();
+        Network {
+            events: Wheel::new(),
+            links: scenario.links.iter().map(|link| Link::new(link, seed, from, to, on_change)).collect(),
+            routes,
+            starts,
+            tallies: vec![FlowTally::default(); scenario.flows.len()],
+            log: scenario.record.packets.then(Box::default),
+        }
+    }
+
+    /// Sends a packet into the network from its source host at `now`; gives it back if it has reached its
+    /// destination already.
+    pub(crate) fn send(&mut self, now: Time, mut packet: Packet) -> Option<Packet> {
+        packet.left = now;
+        packet.next = self.starts[packet.flow as usize][usize::from(!packet.forward)];
+        self.note(now, HOST, EventKind::Sent, &packet);
+        self.carry(now, packet)
+    }
+
+    /// The event of a link's line, or of its hold-back: the packet goes on. Gives it back if it has reached its
+    /// destination.
+    pub(crate) fn arrive(&mut self, now: Time, event: Event) -> Option<Packet> {
+        let (Event::Line(index) | Event::Held(index)) = event else { unreachable!("not a link's event: {event:?}") };
+        let link = &mut self.links[index as usize];
+        let pipe = if matches!(event, Event::Line(_)) { &mut link.line } else { &mut link.held };
+        let (packet, next) = pipe.pop();
+        link.count_delivered(&packet);
+        if let Some(at) = next {
+            self.events.push(at, event);
+        }
+        self.note(now, index, EventKind::Forwarded, &packet);
+        self.carry(now, packet)
+    }
+
+    fn carry(&mut self, now: Time, mut packet: Packet) -> Option<Packet> {
+        loop {
+            let index = self.routes[packet.next as usize];
+            if index == HOST {
+                self.note(now, HOST, EventKind::Received, &packet);
+                return Some(packet);
+            }
+            packet.next += 1;
+            let link = &mut self.links[index as usize];
+            let outcome = link.take(now, &packet);
+            match outcome {
+                Outcome::Through => {
+                    link.count_delivered(&packet);
+                    self.note(now, index, EventKind::Queued, &packet);
+                    self.note(now, index, EventKind::Forwarded, &packet);
+                }
+                Outcome::Queued(pending) => {
+                    self.note(now, index, EventKind::Queued, &packet);
+                    self.schedule(index, &pending, packet.flow);
+                    return None;
+                }
+                Outcome::Gone(reason, at) => {
+                    self.tallies[packet.flow as usize].gone += 1;
+                    let kind = if reason == Reason::Dropped { EventKind::Dropped } else { EventKind::Lost };
+                    self.note(at, index, kind, &packet);
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn schedule(&mut self, index: u32, pending: &Pending, flow: u32) {
+        if let Some(at) = pending.line {
+            self.events.push(at, Event::Line(index));
+        }
+        if let Some(at) = pending.held {
+            self.events.push(at, Event::Held(index));
+        }
+        self.tallies[flow as usize].duplicated += u64::from(pending.duplicated);
+    }
+
+    #[inline]
+    fn note(&mut self, at: Time, link: u32, kind: EventKind, packet: &Packet) {
+        if let Some(log) = &mut self.log {
+            log.push(at, link, kind, packet);
+        }
+    }
+
+    /// The measured interval begins.
+    pub(crate) fn begin_measuring(&mut self, now: Time) {
+        self.links.iter_mut().for_each(|link| link.begin_measuring(now));
+    }
+
+    /// A row per link.
+    pub(crate) fn sample(&mut self, now: Time, samples: &mut LinkSamples) {
+        for (index, link) in self.links.iter_mut().enumerate() {
+            let (packets, bytes) = link.backlog(now);
+            samples.push(now, index, packets, bytes);
+        }
+    }
+
+    /// Rows of every change of every queue before `end`, by time and link.
+    pub(crate) fn take_changes(&mut self, end: Time, samples: &mut LinkSamples) {
+        let mut rows = Vec::new();
+        for (index, link) in self.links.iter_mut().enumerate() {
+            rows.extend(link.take_changes(end).into_iter().map(|(at, packets, bytes)| (at, index, packets, bytes)));
+        }
+        rows.sort_by_key(|&(at, index, ..)| (at, index));
+        rows.into_iter().for_each(|(at, index, packets, bytes)| samples.push(at, index, packets, bytes));
+    }
+
+    /// A row per link for the result.
+    pub(crate) fn summaries(&self) -> Vec<LinkSummary> {
+        self.links.iter().map(Link::summary).collect()
+    }
+
+    /// Data packets that crossed the busiest link.
+    pub(crate) fn data_packets(&self) -> u64 {
+        self.links.iter().map(|link| link.tally.data_delivered).max().unwrap_or(0)
+    }
+
+    /// The first link whose packets do not add up.
+    pub(crate) fn imbalance(&self) -> Option<(String, String)> {
+        self.links.iter().find_map(|link| Some((format!("link {}", link.name()), link.imbalance()?)))
+    }
+
+    /// What became of each flow's packets, and how many are under way.
+    pub(crate) fn flow_tallies(&self) -> (&[FlowTally], Vec<u64>) {
+        let mut under_way = vec![0; self.tallies.len()];
+        for link in &self.links {
+            for packet in link.line.packets().chain(link.held.packets()) {
+                under_way[packet.flow as usize] += 1;
+            }
+        }
+        (&self.tallies, under_way)
+    }
+}
+
+/// When a host wants to be woken, against what is in the event queue.
+///
+/// A wanted time that moves later is left alone: the early entry fires, finds nothing due and arms the later
+/// one. At most two entries are live (a near one before a far one, such as pacing before retransmission); an
+/// entry that was pushed out is recognised by its time when it fires.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alarm {
+    near: Time,
+    far: Time,
+}
+
+impl Alarm {
+    pub(crate) const fn new() -> Alarm {
+        Alarm { near: Time::NEVER, far: Time::NEVER }
+    }
+
+    /// The host wants to be woken at `at`: the time of a new entry, if one is needed.
+    pub(crate) fn want(&mut self, at: Time) -> Option<Time> {
+        (at < self.near).then(|| {
+            self.far = self.near;
+            self.near = at;
+            at
+        })
+    }
+
+    /// An entry fired at `now`: whether it is a live one.
+    pub(crate) fn fires(&mut self, now: Time) -> bool {
+        let live = now == self.near;
+        if live {
+            self.near = self.far;
+            self.far = Time::NEVER;
+        }
+        live
+    }
+}
+
+/// The source host's processing time: packets leave it in order, each later by a draw.
+pub(crate) struct Processing {
+    max: Duration,
+    rng: cclab_algo::rng::Stream,
+    packets: std::collections::VecDeque<(Time, Packet)>,
+    last: Time,
+}
+
+impl Processing {
+    pub(crate) fn new(max: Duration, rng: cclab_algo::rng::Stream) -> Processing {
+        Processing { max, rng, packets: std::collections::VecDeque::new(), last: Time::ZERO }
+    }
+
+    /// Takes a packet in; says when it leaves, if it is the only one, so that its event is to be scheduled.
+    pub(crate) fn push(&mut self, now: Time, packet: Packet) -> Option<Time> {
+        let delay = Duration(self.rng.below(self.max.0.saturating_add(1)));
+        self.last = self.last.max(now + delay);
+        self.packets.push_back((self.last, packet));
+        (self.packets.len() == 1).then_some(self.last)
+    }
+
+    /// The first packet leaves; and when the next one does, if there is one.
+    pub(crate) fn pop(&mut self) -> (Packet, Option<Time>) {
+        let (_, packet) = self.packets.pop_front().expect("a release means a packet in processing");
+        (packet, self.packets.front().map(|&(at, _)| at))
+    }
+
+    /// Packets in processing.
+    pub(crate) fn len(&self) -> u64 {
+        self.packets.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alarm_moves_later_without_a_new_entry() {
+        let mut alarm = Alarm::new();
+        assert_eq!(alarm.want(Time(200)), Some(Time(200)));
+        assert_eq!(alarm.want(Time(300)), None, "left until 200");
+        assert_eq!(alarm.want(Time(10)), Some(Time(10)));
+        assert_eq!(alarm.want(Time(300)), None);
+        assert!(alarm.fires(Time(10)));
+        assert_eq!(alarm.want(Time(300)), None, "the entry at 200 is still there");
+        assert!(alarm.fires(Time(200)));
+        assert_eq!(alarm.want(Time(300)), Some(Time(300)));
+        // three live ones: the farthest is given up and ignored when it fires
+        alarm.want(Time(290));
+        alarm.want(Time(280));
+        assert!(alarm.fires(Time(280)) && alarm.fires(Time(290)) && !alarm.fires(Time(300)));
+    }
+}

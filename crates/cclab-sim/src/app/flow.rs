@@ -1,0 +1,179 @@
+//! A flow: its source, its two hosts, what is measured of it.
+
+use super::Cbr;
+use super::meter::Meter;
+use crate::net::{Alarm, Processing};
+use crate::scenario::{self, Traffic};
+use crate::tcp::{Endpoint, Stats};
+use crate::trace::{FlowSummary, Histogram};
+use cclab_algo::cc::Context;
+use cclab_algo::rng::Stream;
+use cclab_algo::{Duration, Time};
+
+/// A flow at work.
+pub(crate) struct Flow {
+    label: String,
+    cc: &'static str,
+    /// When it starts, its draw included.
+    pub(crate) start: Time,
+    pub(crate) stop: Option<Time>,
+    pub(crate) kind: Kind,
+    pub(crate) processing: Option<Box<Processing>>,
+    pub(crate) meter: Meter,
+    /// Packets handed to the network (or to processing) by both hosts.
+    pub(crate) sent: u64,
+    /// Packets that reached either host.
+    pub(crate) received: u64,
+}
+
+/// What it sends.
+pub(crate) enum Kind {
+    Tcp(Box<Tcp>),
+    Udp {
+        source: Cbr,
+        /// Payload bytes that arrived.
+        delivered: u64,
+        /// Of these, before the measured interval.
+        before: u64,
+        /// Datagrams sent before the measured interval.
+        sent_before: u64,
+    },
+}
+
+/// A TCP connection: the endpoints of source and destination.
+pub(crate) struct Tcp {
+    pub(crate) ends: [Endpoint; 2],
+    pub(crate) alarms: [Alarm; 2],
+    pub(crate) size: Option<u64>,
+    /// The latest RTT sample of the source.
+    pub(crate) rtt: Option<Duration>,
+    /// What was last sampled, to tell changes.
+    pub(crate) sampled: Option<(u64, u64, Option<Duration>, Option<Duration>)>,
+    /// When the last byte was acknowledged, and received in order.
+    finished: [Option<Time>; 2],
+    /// Counters when the measured interval began.
+    before: [Stats; 2],
+}
+
+impl Flow {
+    /// The flow of a scenario.
+    pub(crate) fn new(flow: &scenario::Flow, seed: u64) -> Flow {
+        let stream = |what: &str| Stream::new(seed, &format!("flow/{}/{what}", flow.label));
+        let start = flow.start + Duration(stream("start").below(flow.start_jitter.0.saturating_add(1)));
+        let (kind, cc) = match &flow.traffic {
+            Traffic::Cbr { rate, packet_size } => {
+                (Kind::Udp { source: Cbr::new(*rate, *packet_size), delivered: 0, before: 0, sent_before: 0 }, "udp")
+            }
+            Traffic::Tcp { size, config, cc, cc_params } => {
+                let law = |rng| {
+                    let cx = Context {
+                        mss: config.mss,
+                        initial_window: config.initial_window,
+                        initial_ssthresh: config.initial_ssthresh,
+                        flavour: config.flavour,
+                        paced: config.pacing == crate::tcp::Pacing::On,
+                        rng,
+                    };
+                    cc.make(&cx, cc_params).expect("a scenario's parameters are checked")
+                };
+                let tcp = Tcp {
+                    ends: [
+                        Endpoint::connect((**config).clone(), law(stream("cc")), start),
+                        Endpoint::listen((**config).clone(), law(stream("cc-destination"))),
+                    ],
+                    alarms: [Alarm::new(), Alarm::new()],
+                    size: *size,
+                    rtt: None,
+                    sampled: None,
+                    finished: [None; 2],
+                    before: [Stats::default(); 2],
+                };
+                (Kind::Tcp(Box::new(tcp)), cc.name)
+            }
+        };
+        Flow {
+            label: flow.label.clone(),
+            cc,
+            start,
+            stop: flow.stop,
+            kind,
+            processing: (flow.send_jitter > Duration::ZERO)
+                .then(|| Box::new(Processing::new(flow.send_jitter, stream("send")))),
+            meter: Meter::default(),
+            sent: 0,
+            received: 0,
+        }
+    }
+
+    /// The measured interval begins: now for a flow that runs, at its start for a later one.
+    pub(crate) fn begin_measuring(&mut self, now: Time) {
+        match &mut self.kind {
+            Kind::Udp { source, delivered, before, sent_before } => {
+                (*before, *sent_before) = (*delivered, source.number);
+            }
+            Kind::Tcp(tcp) => {
+                tcp.before = [*tcp.ends[0].stats(), *tcp.ends[1].stats()];
+                self.meter.cwnd.begin(now.max(self.start), tcp.ends[0].congestion_control().cwnd());
+            }
+        }
+    }
+
+    /// The summary of the measured interval, which ends at `end`.
+    pub(crate) fn summary(&self, warmup: Time, end: Time) -> FlowSummary {
+        let measured = end.since(self.start.max(warmup)).as_secs_f64();
+        let rate = |bytes: u64| if measured > 0.0 { bytes as f64 * 8.0 / measured } else { 0.0 };
+        let mut summary = FlowSummary {
+            label: self.label.clone(),
+            cc: self.cc.into(),
+            start_s: self.start.as_secs_f64(),
+            measured_s: measured,
+            throughput_bps: rate(self.meter.bytes_arrived),
+            rtt: self.meter.rtt.summary(),
+            owd: self.meter.owd.summary(),
+            owd_mean_abs_diff_s: self.meter.owd_mean_abs_diff(),
+            cwnd_mean_segments: f64::NAN,
+            cwnd_min_segments: f64::NAN,
+            cwnd_max_segments: f64::NAN,
+            fct_s: f64::NAN,
+            fct_receiver_s: f64::NAN,
+            ..FlowSummary::default()
+        };
+        match &self.kind {
+            Kind::Udp { source, delivered, before, sent_before } => {
+                summary.goodput_bps = rate(delivered - before);
+                summary.delivered_bytes = *delivered;
+                summary.segments_sent = source.number - sent_before;
+                summary.rtt = Histogram::default().summary();
+            }
+            Kind::Tcp(tcp) => {
+                let [source, destination] = [tcp.ends[0].stats(), tcp.ends[1].stats()];
+                let [source_before, destination_before] = &tcp.before;
+                summary.goodput_bps = rate(destination.bytes_received - destination_before.bytes_received);
+                summary.delivered_bytes = destination.bytes_received;
+                summary.segments_sent = source.segments_sent - source_before.segments_sent;
+                summary.segments_retransmitted = source.segments_retransmitted - source_before.segments_retransmitted;
+                summary.timeouts = source.timeouts - source_before.timeouts;
+                summary.recoveries = source.recoveries - source_before.recoveries;
+                let mss = f64::from(tcp.ends[0].config().mss);
+                (summary.cwnd_mean_segments, summary.cwnd_min_segments, summary.cwnd_max_segments) =
+                    self.meter.cwnd.summary(end, mss);
+                let taken = |at: Option<Time>| at.map_or(f64::NAN, |at| (at - self.start).as_secs_f64());
+                (summary.fct_s, summary.fct_receiver_s) = (taken(tcp.finished[0]), taken(tcp.finished[1]));
+            }
+        }
+        summary
+    }
+}
+
+impl Tcp {
+    /// Notes when a transfer of fixed size is complete at either end.
+    pub(crate) fn note_finished(&mut self, now: Time) {
+        let Some(size) = self.size else { return };
+        if self.finished[0].is_none() && self.ends[0].stats().bytes_acked >= size {
+            self.finished[0] = Some(now);
+        }
+        if self.finished[1].is_none() && self.ends[1].stats().bytes_received >= size {
+            self.finished[1] = Some(now);
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! A one-way link with its queue.
+//!
+//! First-in first-out makes it lazy: when a packet arrives, the link knows when its service starts and when
+//! it ends, so a packet costs one event, its arrival at the far end. Packets under way wait in the link's own
+//! ring, in order; only the first of them is in the event queue.
+
+use super::loss::Lottery;
+use super::service::{Propagation, Service};
+use super::{Packet, Reason};
+use crate::scenario::{self, Jitter, Limit, LossPlace, Queue, Reorder};
+use crate::trace::{Histogram, LinkSummary};
+use cclab_algo::rng::Stream;
+use cclab_algo::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Packets on their way to the far end, in order.
+#[derive(Default)]
+pub(super) struct Pipe {
+    packets: VecDeque<(Time, Packet)>,
+    /// When the last one put in comes out.
+    last: Time,
+}
+
+impl Pipe {
+    /// Puts a packet in, to come out at `at` or with the one before it if that is later. Says when, if it is
+    /// the only one, so that its event is to be scheduled.
+    fn push(&mut self, at: Time, packet: Packet) -> Option<Time> {
+        self.last = self.last.max(at);
+        self.packets.push_back((self.last, packet));
+        (self.packets.len() == 1 && self.last < Time::NEVER).then_some(self.last)
+    }
+
+    /// Takes the first packet out; and when the next one follows, if there is one.
+    pub(super) fn pop(&mut self) -> (Packet, Option<Time>) {
+        let (_, packet) = self.packets.pop_front().expect("an event of a pipe means a packet in it");
+        (packet, self.packets.front().map(|&(at, _)| at).filter(|&at| at < Time::NEVER))
+    }
+
+    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter().map(|(_, packet)| packet)
+    }
+}
+
+/// What happened to a packet that came to a link.
+pub(super) enum Outcome {
+    /// It is through already.
+    Through,
+    /// It is under way; schedule these.
+    Queued(Pending),
+    /// It is gone: dropped by the queue now, or lost (at this time).
+    Gone(Reason, Time),
+}
+
+/// The events to be scheduled for a link: its line and its hold-back.
+#[derive(Default)]
+pub(super) struct Pending {
+    pub(super) line: Option<Time>,
+    pub(super) held: Option<Time>,
+    pub(super) duplicated: bool,
+}
+
+/// Impairments, with their streams.
+struct Impairments {
+    losses: Vec<Lottery>,
+    place: LossPlace,
+    jitter: Option<(Jitter, Stream)>,
+    reorder: Option<(Reorder, Stream)>,
+    duplicate: Option<(f64, Stream)>,
+}
+
+impl Impairments {
+    /// `None` where there are none, which is what the fast path asks.
+    fn new(link: &scenario::Link, seed: u64) -> Option<Box<Impairments>> {
+        let stream = |what: &str| Stream::new(seed, &format!("link/{}/{what}", link.name));
+        let losses = link.loss.iter().enumerate();
+        let impairments = Impairments {
+            losses: losses.map(|(i, loss)| Lottery::new(loss, stream(&format!("loss/{i}")))).collect(),
+            place: link.loss_place,
+            jitter: link.jitter.map(|jitter| (jitter, stream("jitter"))),
+            reorder: link.reorder.map(|reorder| (reorder, stream("reorder"))),
+            duplicate: (link.duplicate > 0.0).then(|| (link.duplicate, stream("duplicate"))),
+        };
+        (!impairments.losses.is_empty() || impairments.delays()).then(|| Box::new(impairments))
+    }
+
+    /// Whether any of them needs the pipe.
+    fn delays(&self) -> bool {
+        self.jitter.is_some() || self.reorder.is_some() || self.duplicate.is_some()
+    }
+
+    fn loses(&mut self, packet: &Packet) -> bool {
+        self.losses.iter_mut().any(|lottery| lottery.loses(packet))
+    }
+
+    fn jitter(&mut self) -> Duration {
+        match &mut self.jitter {
+            None => Duration::ZERO,
+            Some((Jitter::Uniform { max }, rng)) => Duration(rng.below(max.0.saturating_add(1))),
+            Some((Jitter::Exponential { mean }, rng)) => Duration::from_secs_f64(rng.exponential(mean.as_secs_f64())),
+        }
+    }
+}
+
+/// Counters over the whole run; those of the measured interval are told apart by [`Link::measures`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) arrived: u64,
+    pub(super) duplicated: u64,
+    pub(super) dropped: u64,
+    pub(super) lost: u64,
+    /// Handed on at the far end.
+    pub(super) delivered: u64,
+    /// Of these, with payload.
+    pub(super) data_delivered: u64,
+}
+
+/// What is measured between warm-up and end.
+#[derive(Default)]
+struct Measured {
+    arrived: u64,
+    sent: u64,
+    data_sent: u64,
+    bytes_sent: u64,
+    /// Bits sent, framing included; part of a packet at the ends of the interval.
+    bits: f64,
+    drops: u64,
+    losses: u64,
+    waiting_time: u128,
+    queue_max: u64,
+    sojourn: Histogram,
+}
+
+/// A link at work.
+pub struct Link {
+    name: String,
+    service: Service,
+    propagation: Propagation,
+    overhead: u64,
+    limit_packets: u64,
+    limit_bytes: u64,
+    /// Service starts and sizes of the packets waiting; those of the past are removed when somebody looks.
+    waiting: VecDeque<(Time, u32)>,
+    waiting_bytes: u64,
+    impairments: Option<Box<Impairments>>,
+    /// Everything is through the moment it comes.
+    instant: bool,
+    pub(super) line: Pipe,
+    pub(super) held: Pipe,
+    pub(super) tally: Tally,
+    measured: Measured,
+    from: Time,
+    to: Time,
+    /// (time, packets, bytes) whenever the queue changes, when asked for.
+    changes: Option<Vec<(Time, u64, u64)>>,
+}
+
+impl Link {
+    /// The link of a scenario, measured from `from` to `to`.
+    pub(super) fn new(link: &scenario::Link, seed: u64, from: Time, to: Time, log_changes: bool) -> Link {
+        let Queue::DropTail { limit } = link.queue;
+        let (limit_packets, limit_bytes) = match limit {
+            Limit::Packets(n) => (n, u64::MAX),
+            Limit::Bytes(n) => (u64::MAX, n),
+        };
+        let service = Service::new(link.rate, &link.schedule);
+        let propagation = Propagation::new(link.delay, &link.schedule);
+        let impairments = Impairments::new(link, seed);
+        let instant =
+            service.is_instant() && propagation.is_instant() && !impairments.as_ref().is_some_and(|i| i.delays());
+        Link {
+            name: link.name.clone(),
+            service,
+            propagation,
+            overhead: u64::from(link.overhead),
+            limit_packets,
+            limit_bytes,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            impairments,
+            instant,
+            line: Pipe::default(),
+            held: Pipe::default(),
+            tally: Tally::default(),
+            measured: Measured::default(),
+            from,
+            to,
+            changes: log_changes.then(Vec::new),
+        }
+    }
+
+    /// Whether `t` lies in the measured interval.
+    fn measures(&self, t: Time) -> bool {
+        self.from <= t && t < self.to
+    }
+
+    /// Takes in a packet at `now`.
+    pub(super) fn take(&mut self, now: Time, packet: &Packet) -> Outcome {
+        self.tally.arrived += 1;
+        self.measured.arrived += u64::from(now >= self.from);
+        let mut lost = false;
+        if let Some(impairments) = &mut self.impairments {
+            lost = impairments.loses(packet);
+            if lost && impairments.place == LossPlace::BeforeQueue {
+                return self.lose(now);
+            }
+        }
+        if self.instant {
+            self.count_sent(now, now, packet);
+            return if lost { self.lose(now) } else { Outcome::Through };
+        }
+        self.forget_served(now);
+        let (packets, bytes) = (self.waiting.len() as u64, self.waiting_bytes + u64::from(packet.size));
+        // A free transmitter takes the packet at once, whatever the limit.
+        if (packets >= self.limit_packets || bytes > self.limit_bytes) && self.service.is_busy(now) {
+            self.tally.dropped += 1;
+            self.measured.drops += u64::from(now >= self.from);
+            return Outcome::Gone(Reason::Dropped, now);
+        }
+        let (start, end) = self.service.serve(now, u64::from(packet.size) + self.overhead);
+        if start > now {
+            self.enqueue(now, start, packet.size);
+        } else if now >= self.from {
+            self.measured.sojourn.record(Duration::ZERO);
+        }
+        self.count_sent(start, end, packet);
+        if lost { self.lose(end) } else { Outcome::Queued(self.launch(end, packet)) }
+    }
+
+    /// Puts a packet whose last bit leaves at `departure` on its way.
+    fn launch(&mut self, departure: Time, packet: &Packet) -> Pending {
+        let arrival = departure + self.propagation.delay(departure);
+        let Some(impairments) = &mut self.impairments else {
+            return Pending { line: self.line.push(arrival, *packet), ..Pending::default() };
+        };
+        let arrival = arrival + impairments.jitter();
+        let reorder = impairments.reorder.as_mut();
+        let held = reorder.and_then(|(reorder, rng)| rng.chance(reorder.probability).then_some(reorder.delay));
+        let duplicated = impairments.duplicate.as_mut().is_some_and(|(p, rng)| rng.chance(*p));
+        let (pipe, arrival) = match held {
+            Some(delay) => (&mut self.held, arrival + delay),
+            None => (&mut self.line, arrival),
+        };
+        let event = pipe.push(arrival, *packet);
+        if duplicated {
+            self.tally.duplicated += 1;
+            pipe.push(arrival, *packet);
+        }
+        let (line, held) = if held.is_some() { (None, event) } else { (event, None) };
+        Pending { line, held, duplicated }
+    }
+
+    fn lose(&mut self, at: Time) -> Outcome {
+        self.tally.lost += 1;
+        self.measured.losses += u64::from(self.measures(at));
+        Outcome::Gone(Reason::Lost, at)
+    }
+
+    /// Notes a packet that waits until `start`.
+    fn enqueue(&mut self, now: Time, start: Time, size: u32) {
+        self.waiting.push_back((start, size));
+        self.waiting_bytes += u64::from(size);
+        if now >= self.from {
+            self.measured.queue_max = self.measured.queue_max.max(self.waiting.len() as u64);
+            if start < self.to {
+                self.measured.sojourn.record(start - now);
+            }
+        }
+        let waited = start.min(self.to).since(now.max(self.from));
+        self.measured.waiting_time += u128::from(waited.0);
+        self.log_change(now);
+    }
+
+    /// Removes from the queue what has gone into service by `now`.
+    fn forget_served(&mut self, now: Time) {
+        while let Some(&(start, size)) = self.waiting.front() {
+            if start > now {
+                break;
+            }
+            self.waiting.pop_front();
+            self.waiting_bytes -= u64::from(size);
+            self.log_change(start);
+        }
+    }
+
+    fn log_change(&mut self, at: Time) {
+        if let Some(changes) = &mut self.changes {
+            changes.push((at, self.waiting.len() as u64, self.waiting_bytes));
+        }
+    }
+
+    /// Counts a packet served from `start` to `end` as sent, by the part that lies in the measured interval.
+    fn count_sent(&mut self, start: Time, end: Time, packet: &Packet) {
+        let bits = ((u64::from(packet.size) + self.overhead) * 8) as f64;
+        if self.measures(end) {
+            self.measured.sent += 1;
+            self.measured.data_sent += u64::from(packet.payload() > 0);
+            self.measured.bytes_sent += u64::from(packet.size);
+            if start >= self.from {
+                self.measured.bits += bits;
+                return;
+            }
+        }
+        let inside = end.min(self.to).since(start.max(self.from));
+        if inside > Duration::ZERO {
+            self.measured.bits += bits * (inside.0 as f64 / (end - start).0 as f64);
+        }
+    }
+
+    /// Counts a packet as handed on.
+    pub(super) fn count_delivered(&mut self, packet: &Packet) {
+        self.tally.delivered += 1;
+        self.tally.data_delivered += u64::from(packet.payload() > 0);
+    }
+
+    /// The measured interval begins: what waits now is its first maximum.
+    pub(super) fn begin_measuring(&mut self, now: Time) {
+        self.measured.queue_max = self.backlog(now).0;
+    }
+
+    /// Packets and bytes waiting at `now`.
+    pub(super) fn backlog(&mut self, now: Time) -> (u64, u64) {
+        self.forget_served(now);
+        (self.waiting.len() as u64, self.waiting_bytes)
+    }
+
+    /// Whenever the queue changed before `end`: time, packets, bytes.
+    pub(super) fn take_changes(&mut self, end: Time) -> Vec<(Time, u64, u64)> {
+        self.forget_served(Time(end.0.saturating_sub(1)));
+        self.changes.take().unwrap_or_default()
+    }
+
+    /// The summary of the measured interval.
+    pub(super) fn summary(&self) -> LinkSummary {
+        let measured = &self.measured;
+        let length = self.to.since(self.from).as_secs_f64();
+        LinkSummary {
+            name: self.name.clone(),
+            utilisation: self.service.capacity(self.from, self.to).map_or(f64::NAN, |bits| measured.bits / bits),
+            throughput_bps: measured.bytes_sent as f64 * 8.0 / length,
+            arrived: measured.arrived,
+            sent: measured.sent,
+            data_sent: measured.data_sent,
+            drops: measured.drops,
+            losses: measured.losses,
+            marks: 0,
+            queue_mean_packets: measured.waiting_time as f64 * 1e-9 / length,
+            queue_max_packets: measured.queue_max,
+            sojourn: measured.sojourn.summary(),
+        }
+    }
+
+    /// Name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What does not add up, if anything: arrived + duplicated = delivered + dropped + lost + under way.
+    pub(super) fn imbalance(&self) -> Option<String> {
+        let under_way = (self.line.packets.len() + self.held.packets.len()) as u64;
+        let t = &self.tally;
+        (t.arrived + t.duplicated != t.delivered + t.dropped + t.lost + under_way)
+            .then(|| format!("{t:?}, {under_way} under way"))
+    }
+}

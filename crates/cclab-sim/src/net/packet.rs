@@ -1,0 +1,74 @@
+//! A packet: a small `Copy` value; payloads are numbers of bytes.
+
+use crate::tcp::Segment;
+use cclab_algo::Time;
+
+/// Bytes of an IPv4 header without options.
+pub const IP_HEADER: u32 = 20;
+/// Bytes of a TCP header without options.
+pub const TCP_HEADER: u32 = 20;
+/// Bytes of a UDP header.
+pub const UDP_HEADER: u32 = 8;
+
+/// ECN codepoint Congestion Experienced (RFC 3168 §5).
+pub const CE: u8 = 3;
+
+/// A UDP datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Its number within the flow, from 0.
+    pub number: u64,
+    /// Payload bytes.
+    pub len: u32,
+}
+
+/// What an IP packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// A TCP segment.
+    Tcp(Segment),
+    /// A UDP datagram.
+    Udp(Datagram),
+}
+
+/// An IP packet under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// What it carries.
+    pub body: Body,
+    /// When it left its source host.
+    pub left: Time,
+    /// Flow index.
+    pub flow: u32,
+    /// IP bytes, headers included.
+    pub size: u32,
+    /// Place in the network's route table: the link it takes next.
+    pub(crate) next: u32,
+    /// Whether it travels from the flow's source to its destination.
+    pub forward: bool,
+    /// ECN codepoint of the IP header: 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub ecn: u8,
+}
+
+impl Packet {
+    /// The packet around a segment.
+    pub fn tcp(flow: usize, forward: bool, now: Time, segment: Segment) -> Packet {
+        let size = IP_HEADER + TCP_HEADER + segment.option_bytes() + segment.len;
+        Packet { body: Body::Tcp(segment), left: now, flow: flow as u32, size, next: 0, forward, ecn: segment.ecn }
+    }
+
+    /// The packet of `size` IP bytes around datagram `number`.
+    pub fn udp(flow: usize, now: Time, number: u64, size: u32) -> Packet {
+        let len = size.saturating_sub(IP_HEADER + UDP_HEADER);
+        let body = Body::Udp(Datagram { number, len });
+        Packet { body, left: now, flow: flow as u32, size, next: 0, forward: true, ecn: 0 }
+    }
+
+    /// Payload bytes.
+    pub fn payload(&self) -> u32 {
+        match &self.body {
+            Body::Tcp(segment) => segment.len,
+            Body::Udp(datagram) => datagram.len,
+        }
+    }
+}

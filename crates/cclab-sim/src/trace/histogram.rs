@@ -1,0 +1,181 @@
+//! Distributions of times in little memory: exact moments, percentiles within 1 %.
+
+use super::Distribution;
+use cclab_algo::Duration;
+
+/// Sub-buckets of an octave: 64 make a bucket 1/64 wide at most, its middle off by 1/128.
+const SUB_BITS: u32 = 6;
+const SUB: u64 = 1 << SUB_BITS;
+
+/// Times in nanoseconds. Sums are integers, so moments are exact and do not depend on the order.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    count: u64,
+    zeros: u64,
+    sum: u128,
+    sum_of_squares: u128,
+    min: u64,
+    max: u64,
+    /// Log-linear buckets of what is not zero, from bucket `first` on.
+    buckets: Vec<u64>,
+    first: usize,
+}
+
+/// Linear below `SUB`, then `SUB` buckets per octave.
+fn bucket(x: u64) -> usize {
+    let shift = (63 - (x | SUB).leading_zeros()) - SUB_BITS;
+    (u64::from(shift) * SUB + (x >> shift)) as usize
+}
+
+/// The middle of a bucket.
+fn middle(bucket: usize) -> f64 {
+    let bucket = bucket as u64;
+    let shift = (bucket / SUB).saturating_sub(1);
+    let low = (bucket - shift * SUB) << shift;
+    low as f64 + ((1_u64 << shift) - 1) as f64 / 2.0
+}
+
+impl Histogram {
+    /// Adds a time.
+    pub fn record(&mut self, d: Duration) {
+        let x = d.0;
+        if self.count == 0 {
+            (self.min, self.max) = (x, x);
+        }
+        self.count += 1;
+        if x == 0 {
+            self.zeros += 1;
+            self.min = 0;
+            return;
+        }
+        self.min = self.min.min(x);
+        self.max = self.max.max(x);
+        self.sum += u128::from(x);
+        self.sum_of_squares += u128::from(x) * u128::from(x);
+        let at = bucket(x).wrapping_sub(self.first);
+        if let Some(n) = self.buckets.get_mut(at) { *n += 1 } else { self.widen(bucket(x)) }
+    }
+
+    /// Makes room for a bucket outside the present range, in whole octaves, and counts one in it.
+    #[cold]
+    fn widen(&mut self, bucket: usize) {
+        let octave = SUB as usize;
+        let from = bucket / octave * octave;
+        if self.buckets.is_empty() {
+            self.first = from;
+        } else if from < self.first {
+            self.buckets.splice(0..0, std::iter::repeat_n(0, self.first - from));
+            self.first = from;
+        }
+        let len = self.buckets.len().max(from + octave - self.first);
+        self.buckets.resize(len, 0);
+        self.buckets[bucket - self.first] += 1;
+    }
+
+    /// How many times were added.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Population variance in ns²: with Σx = n q + r, Σ(x - q)² = Σx² - n q² - 2 q r exactly.
+    fn variance(&self) -> f64 {
+        let n = u128::from(self.count);
+        let (q, r) = (self.sum / n, self.sum % n);
+        let about_q = self.sum_of_squares - n * q * q - 2 * q * r;
+        let offset = r as f64 / n as f64;
+        (about_q as f64 / n as f64 - offset * offset).max(0.0)
+    }
+
+    /// The smallest recorded value that a share `p` of all does not exceed, within 1 %, ns.
+    fn percentile(&self, p: f64) -> f64 {
+        let rank = ((p * self.count as f64).ceil() as u64).clamp(1, self.count);
+        let mut seen = self.zeros;
+        if rank <= seen {
+            return 0.0;
+        }
+        for (at, n) in self.buckets.iter().enumerate() {
+            seen += n;
+            if rank <= seen {
+                return middle(self.first + at).clamp(self.min as f64, self.max as f64);
+            }
+        }
+        self.max as f64
+    }
+
+    /// The distribution, in seconds; NaN where there is no sample.
+    pub fn summary(&self) -> Distribution {
+        const NS: f64 = 1e-9;
+        if self.count == 0 {
+            let nan = f64::NAN;
+            return Distribution {
+                count: 0,
+                mean: nan,
+                variance: nan,
+                min: nan,
+                max: nan,
+                p50: nan,
+                p95: nan,
+                p99: nan,
+            };
+        }
+        Distribution {
+            count: self.count,
+            mean: self.sum as f64 / self.count as f64 * NS,
+            variance: self.variance() * (NS * NS),
+            min: self.min as f64 * NS,
+            max: self.max as f64 * NS,
+            p50: self.percentile(0.50) * NS,
+            p95: self.percentile(0.95) * NS,
+            p99: self.percentile(0.99) * NS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Distribution {
+        let mut histogram = Histogram::default();
+        values.iter().for_each(|&x| histogram.record(Duration(x)));
+        histogram.summary()
+    }
+
+    #[test]
+    fn moments_of_one_to_five() {
+        let d = of(&[1, 2, 3, 4, 5].map(|x| x * 1_000_000_000));
+        assert_eq!((d.count, d.mean, d.variance, d.min, d.max), (5, 3.0, 2.0, 1.0, 5.0));
+    }
+
+    /// Σx² - (Σx)²/n in floats would lose all of it.
+    #[test]
+    fn a_small_variance_on_a_large_mean_survives() {
+        let d = of(&[1_000_000_000_000, 1_000_000_000_001]);
+        assert!((d.variance - 0.25e-18).abs() < 1e-24, "{}", d.variance);
+    }
+
+    #[test]
+    fn nothing_recorded_is_nan() {
+        assert!(of(&[]).mean.is_nan() && of(&[]).p99.is_nan());
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_are_within_one_percent(mut values in proptest::collection::vec(0_u64..1 << 45, 1..300)) {
+            let d = of(&values);
+            values.sort_unstable();
+            for (p, found) in [(0.50, d.p50), (0.95, d.p95), (0.99, d.p99)] {
+                let rank = ((p * values.len() as f64).ceil() as usize).clamp(1, values.len());
+                let exact = values[rank - 1] as f64 * 1e-9;
+                prop_assert!((found - exact).abs() <= 0.01 * exact, "p {p}: {found} instead of {exact}");
+            }
+        }
+
+        #[test]
+        fn every_value_is_in_its_bucket(x in 1_u64..u64::MAX) {
+            let error = (middle(bucket(x)) - x as f64).abs() / x as f64;
+            prop_assert!(error < 0.008, "{x}: {error}");
+        }
+    }
+}

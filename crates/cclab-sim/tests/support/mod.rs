@@ -1,0 +1,74 @@
+//! Scenarios in a few lines: a path from a source to a destination and back, and flows across it.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use cclab_algo::{Duration, Rate, Time, cc};
+use cclab_sim::scenario::*;
+use cclab_sim::tcp;
+use cclab_sim::trace::RunResult;
+
+/// A link without impairments and with a queue that is never full.
+pub fn link(name: &str, rate: Option<u64>, delay: Duration) -> Link {
+    Link {
+        name: name.into(),
+        from: 0,
+        to: 1,
+        rate: rate.map(Rate),
+        delay,
+        queue: Queue::DropTail { limit: Limit::Packets(u64::MAX) },
+        overhead: 0,
+        loss: vec![],
+        loss_place: LossPlace::BeforeQueue,
+        jitter: None,
+        reorder: None,
+        duplicate: 0.0,
+        schedule: vec![],
+    }
+}
+
+/// One link there (number 0), one back (number 1), no flows.
+pub fn path(seconds: f64, there: Link, back: Link) -> Scenario {
+    Scenario {
+        name: "test".into(),
+        duration: Duration::from_secs_f64(seconds),
+        warmup: Duration::ZERO,
+        seed: 1,
+        nodes: vec!["a".into(), "b".into()],
+        links: vec![there, Link { from: 1, to: 0, ..back }],
+        flows: vec![],
+        record: Record { samples: Sampling::Off, packets: false, capture: None },
+        max_events: 1 << 40,
+        source: serde_json::Value::Null,
+    }
+}
+
+/// A flow from one end of [`path`] to the other.
+pub fn flow(label: &str, traffic: Traffic) -> Flow {
+    Flow {
+        label: label.into(),
+        from: 0,
+        to: 1,
+        route: vec![0],
+        route_back: vec![1],
+        start: Time::ZERO,
+        start_jitter: Duration::ZERO,
+        stop: None,
+        send_jitter: Duration::ZERO,
+        traffic,
+    }
+}
+
+/// Constant bit rate.
+pub fn cbr(label: &str, rate: u64, packet_size: u32) -> Flow {
+    flow(label, Traffic::Cbr { rate: Rate(rate), packet_size })
+}
+
+/// A TCP source without end, its parameters at their defaults.
+pub fn bulk(label: &str, law: &str, config: tcp::Config) -> Flow {
+    let cc = cc::find(law).expect("a registered law");
+    flow(label, Traffic::Tcp { size: None, config: Box::new(config), cc, cc_params: vec![] })
+}
+
+/// Runs with the scenario's own seed.
+pub fn run(scenario: &Scenario) -> RunResult {
+    cclab_sim::sim::run(scenario, scenario.seed).unwrap_or_else(|e| panic!("seed {}: {e}", scenario.seed))
+}
