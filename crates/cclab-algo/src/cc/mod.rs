@@ -16,13 +16,14 @@ use crate::units::{Duration, Rate, Time};
 mod cubic;
 mod newreno;
 mod reno;
+mod santa_cruz;
 mod vegas;
 mod window;
 
 pub use window::Window;
 
 /// Every congestion control there is, in the order in which `cclab list algorithms` shows them.
-pub static REGISTRY: &[Entry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, vegas::ENTRY];
+pub static REGISTRY: &[Entry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, vegas::ENTRY, santa_cruz::ENTRY];
 
 /// A congestion control as the registry knows it.
 #[derive(Clone, Copy)]
