@@ -1,0 +1,54 @@
+//! The Python skin: scenarios in as JSON, columns out as numpy arrays. Converts, decides nothing.
+//!
+//! * `error`: what Python sees of errors and panics.
+//! * `run`: a run in progress, and its result as columns.
+//! * `law`: a congestion control stepped by hand.
+
+mod error;
+mod law;
+mod run;
+
+use pyo3::prelude::*;
+
+/// The compiled core of cclab.
+#[pymodule]
+mod _core {
+    use super::{PyModule, PyModuleMethods, Python, error};
+    use cclab_sim::scenario;
+    use pyo3::{Bound, PyResult, pyfunction};
+
+    #[pymodule_export]
+    use crate::law::Law;
+    #[pymodule_export]
+    use crate::run::Simulation;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        error::keep_panics_for_python();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// Check a scenario given as JSON; the same scenario with every default filled in, as JSON.
+    #[pyfunction]
+    fn check(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
+        error::guard(py, || Ok(error::scenario_from_json(scenario_json)?.source.to_string()))
+    }
+
+    /// Check a scenario given as TOML; the same scenario with every default filled in, as JSON.
+    #[pyfunction]
+    fn check_toml(py: Python<'_>, text: &str) -> PyResult<String> {
+        error::guard(py, || Ok(scenario::Scenario::from_toml(text).map_err(error::scenario)?.source.to_string()))
+    }
+
+    /// Everything registered, as JSON.
+    #[pyfunction]
+    fn registry(py: Python<'_>) -> PyResult<String> {
+        error::guard(py, || Ok(scenario::registry_json().to_string()))
+    }
+
+    /// A commented example scenario, as TOML.
+    #[pyfunction]
+    fn example(py: Python<'_>) -> PyResult<String> {
+        error::guard(py, || Ok(scenario::example().to_string()))
+    }
+}

@@ -1,0 +1,167 @@
+"""The simulator's speed: named cases, each in a process of its own so that peak memory is its own.
+
+`python -m cclab.bench` is that process: a scenario as JSON on stdin, figures as JSON on stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cclab.errors import RunError, UnknownNameError
+
+
+def _case(name: str, flows: int, rate: str, rtt: str, limit: str, duration: str) -> dict[str, Any]:
+    queue = {"discipline": "droptail", "limit": limit}
+    network = {"topology": "dumbbell", "rate": rate, "rtt": rtt, "queue": queue}
+    return {"name": name, "duration": duration, "network": network, "flows": [{"cc": "cubic", "count": flows}]}
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "single-800M": _case("single-800M", 1, "800 Mbit/s", "100 ms", "0.5 BDP", "60 s"),
+    "flows-10": _case("flows-10", 10, "1 Gbit/s", "50 ms", "1 BDP", "10 s"),
+    "flows-100": _case("flows-100", 100, "1 Gbit/s", "50 ms", "1 BDP", "10 s"),
+    "flows-1000": _case("flows-1000", 1000, "1 Gbit/s", "50 ms", "1 BDP", "10 s"),
+}
+
+
+def measure(names: Sequence[str], repeat: int, progress: Callable[[float], None]) -> list[dict[str, Any]]:
+    """The median run by CPU time of each case, in the shape of `cclab bench --json`.
+
+    Args:
+        names: Cases; none is all.
+        repeat: Runs of each.
+        progress: Called with the share done.
+
+    Raises:
+        UnknownNameError: there is no such case.
+    """
+    for name in names:
+        if name not in CASES:
+            from cclab.registry import unknown
+
+            raise unknown("bench case", name, CASES)
+    rows = []
+    wanted = list(names) or list(CASES)
+    for i, name in enumerate(wanted):
+        runs = []
+        for k in range(repeat):
+            runs.append(_in_its_own_process(name))
+            progress((i * repeat + k + 1) / (len(wanted) * repeat))
+        runs.sort(key=lambda run: run["cpu_s"])
+        middle = runs[(repeat - 1) // 2]
+        rates = {f"{what}_per_cpu_s": middle[of] / middle["cpu_s"] for what, of in _RATES}
+        rows.append({"case": name, **middle, **rates, "runs": repeat})
+    return rows
+
+
+_RATES = (("packets", "data_packets"), ("events", "events"))
+
+
+def _in_its_own_process(name: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "cclab.bench"]
+    done = subprocess.run(command, input=json.dumps(CASES[name]), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError(f"bench case {name} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+    return dict(json.loads(done.stdout))
+
+
+def peers() -> list[dict[str, Any]]:
+    """The same cases in ns-2 and ns-3, as `benches/peers/peers.py --json` prints them.
+
+    Raises:
+        RunError: the scripts are not here, or failed.
+    """
+    script = _peers_script()
+    done = subprocess.run([sys.executable, str(script), "--json"], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError(f"{script} failed with status {done.returncode}")
+    return list(json.loads(done.stdout))
+
+
+def _peers_script() -> Path:
+    inside = Path("benches", "peers", "peers.py")
+    for root in [Path(__file__).resolve().parents[2], Path.cwd(), *Path.cwd().parents]:
+        if (root / inside).is_file():
+            return root / inside
+    raise UnknownNameError(f"the scripts for ns-2 and ns-3 ({inside}) are in cclab's repository; run this in a clone of it")
+
+
+def tables(rows: list[dict[str, Any]], others: list[dict[str, Any]] | None) -> list[Any]:
+    """What was measured, for the terminal."""
+    from cclab.console import number, table
+
+    right = "right"
+    made = table(
+        "cclab bench", "Case", ("Data packets", right), ("Events", right), ("CPU (s)", right), ("Wall (s)", right),
+        ("Peak memory (MB)", right), ("Data packets per CPU s", right), ("Events per CPU s", right),
+    )  # fmt: skip
+    for row in rows:
+        made.add_row(
+            row["case"], number(row["data_packets"]), number(row["events"]), number(row["cpu_s"], 3),
+            number(row["wall_s"], 3), number(row["peak_rss_bytes"] / 1e6, 3), _millions(row["packets_per_cpu_s"]),
+            _millions(row["events_per_cpu_s"]),
+        )  # fmt: skip
+    made.caption = f"the median of {rows[0]['runs']} runs each, by CPU time" if rows else None
+    return [made] if others is None else [made, _beside(rows, others)]
+
+
+def _beside(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> Any:
+    from cclab.console import number, table
+
+    made = table(
+        "the same cases elsewhere", "Case", "Simulator", ("Data packets per CPU s", "right"), ("cclab is", "right"),
+    )  # fmt: skip
+    ours = {row["case"]: row["packets_per_cpu_s"] for row in rows}
+    for other in others:
+        name = " ".join(str(part) for part in (other["simulator"], other.get("version")) if part)
+        rate = other.get("packets_per_cpu_s")
+        if rate is None:
+            made.add_row(other.get("case") or "all", name, f"not installed: {other.get('package') or 'see its page'}", "")
+        else:
+            ratio = ours[other["case"]] / rate if other["case"] in ours else None
+            made.add_row(other["case"], name, _millions(rate), "" if ratio is None else f"{number(ratio, 2)} × as fast")
+    return made
+
+
+def _millions(rate: float) -> str:
+    from cclab.console import number
+
+    return f"{number(rate / 1e6, 3)} million"
+
+
+def _peak_rss_bytes() -> int:
+    """Peak memory of this process; `getrusage` would count what its parent held before it."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def main() -> None:
+    """Run the scenario on stdin; print what it took."""
+    from cclab import _core
+
+    text = sys.stdin.read()
+    wall, cpu = time.perf_counter(), time.process_time()
+    simulation = _core.Simulation(text, None)
+    while simulation.advance(1 << 22) < 1.0:
+        pass
+    result = simulation.finish()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    figures = {"data_packets": result["data_packets"], "events": result["events"], "cpu_s": cpu, "wall_s": wall}
+    print(json.dumps({**figures, "peak_rss_bytes": _peak_rss_bytes()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,327 @@
+"""The command line: each command is a few lines of the library. Data goes to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cclab.errors import CclabError, ResultError, RunError, ScenarioError, StudyError, UnknownNameError
+
+USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
+_FOLDER = click.Path(path_type=Path)
+
+
+class _Commands(click.Group):
+    """Commands in the order in which one meets them, with the nearest name for a misspelt one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], list(self.commands), n=1)
+            hint = f' Did you mean "{near[0]}"?' if near else ""
+            ctx.fail(f'There is no command "{args[0]}".{hint}')
+        return super().resolve_command(ctx, args)
+
+
+def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from cclab import _core
+
+        click.echo(f"cclab {_core.__version__}")
+        ctx.exit()
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version.")
+def cli() -> None:
+    """A laboratory for congestion control.
+
+    Write down a network and its flows, run it packet by packet, look at what happened; or run a published experiment
+    again and see its numbers beside ours.
+
+    \b
+    First steps:
+      cclab init                       write an example scenario, scenario.toml
+      cclab run scenario.toml          run it and print a table
+      cclab run scenario.toml --out r  ... and keep everything in folder r
+      cclab report r                   make a page with figures from it
+      cclab reproduce santa-cruz       a published study, page included
+    """
+
+
+@cli.command()
+@click.argument("file", default="scenario.toml", type=_FOLDER)
+def init(file: Path) -> None:
+    """Write a commented example scenario to FILE (default scenario.toml; - is stdout)."""
+    from cclab import _core
+
+    if str(file) == "-":
+        click.echo(_core.example(), nl=False)
+        return
+    try:
+        with open(file, "x", encoding="utf-8") as out:
+            out.write(_core.example())
+    except FileExistsError:
+        raise click.UsageError(f"{file} is there already; name another file, or remove it first.") from None
+    click.echo(f"Wrote {file}. Run it with: cclab run {file}", err=True)
+
+
+@cli.command()
+@click.argument("scenario", type=_FOLDER)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Instead of the scenario's own.")
+@click.option("--backend", type=click.Choice(["sim"]), default="sim", help="What runs it: sim, packet by packet.")
+@click.option("--out", type=_FOLDER, help="Keep tables, scenario and manifest in this folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_json: bool) -> None:
+    """Run SCENARIO, a TOML file; print what its flows and links did."""
+    from cclab import console, results, store
+    from cclab.scenario import Scenario
+
+    loaded = _of_file(scenario, Scenario.load, scenario)
+    if out is not None:
+        store.refuse_foreign(out, results.SCHEMA)  # better now than after the run
+    with console.Progress(f"Running {loaded.name}") as progress:
+        result = loaded.run(seed=seed, backend=backend, progress=progress)
+    if out is not None:
+        result.save(out)
+    if as_json:
+        click.echo(results.to_json(result.json()))
+    else:
+        for part in console.result_tables(result):
+            console.show(part)
+    console.note(f"{result.engine['simulated_s']:g} s simulated in {result.engine['wall_s']:.2f} s.")
+    if out is not None:
+        console.note(f"Kept in {out}. A page with figures: cclab report {out}")
+
+
+@cli.command("list")
+@click.argument("kind", required=False, type=click.Choice(["algorithms", "queues", "topologies", "studies"]))
+def list_(kind: str | None) -> None:
+    """List what there is: algorithms, queues, topologies, studies; one line each, with its source."""
+    from cclab import console
+
+    entries = _everything()
+    for name in [kind] if kind else entries:
+        table = console.table(None if kind else name.capitalize(), "Name", "What it is", "Source")
+        for entry in entries[name]:
+            table.add_row(entry["name"], entry["summary"], entry["source"])
+        console.show(table)
+    if not kind:
+        click.echo("Parameters, defaults and bounds of any of them: cclab describe NAME", err=True)
+
+
+@cli.command()
+@click.argument("name")
+def describe(name: str) -> None:
+    """Describe NAME, an algorithm, queue, topology or study: parameters, defaults, bounds, source."""
+    from cclab import console, registry
+
+    everything = _everything()
+    for kind, entries in everything.items():
+        for entry in entries:
+            if entry["name"] == name:
+                _describe(kind, entry)
+                return
+    raise registry.unknown("name", name, (e["name"] for entries in everything.values() for e in entries))
+
+
+@cli.command()
+@click.argument("study")
+@click.option("--quick", is_flag=True, help="Fewer points and replications, every part present: about two minutes.")
+@click.option("--out", type=_FOLDER, help="Folder for page, tables and figures (default out/STUDY).")
+@click.option("--force", is_flag=True, help="Run again even if nothing has changed since the last time.")
+def reproduce(study: str, quick: bool, out: Path | None, force: bool) -> None:
+    """Run the published experiment STUDY again and put its numbers beside ours."""
+    from cclab import console, studies
+
+    found = studies.find(study)
+    place = out or Path("out") / found.slug
+    with console.Progress(f"Reproducing {found.title}") as progress:
+        found_now, fresh = studies.reproduce(found, place, quick=quick, force=force, progress=progress)
+    for table in studies.tables(found_now):
+        console.show(table)
+    if not fresh:
+        console.note("Nothing has changed since the last time, so this is what was measured then (--force runs it again).")
+    click.echo(str(place / "report.html"))
+
+
+@cli.command()
+@click.argument("folder", type=_FOLDER)
+def report(folder: Path) -> None:
+    """Make a page, report.html, from what `run --out` or `reproduce` left in FOLDER."""
+    from cclab.report import write_report
+
+    click.echo(str(write_report(folder)))
+
+
+@cli.command()
+@click.argument("folder", type=_FOLDER)
+@click.option("--format", "kind", type=click.Choice(["svg", "pdf", "png"]), default="svg", help="Default svg.")
+@click.option("--out", type=_FOLDER, help="Where to (default FOLDER/plots).")
+def plot(folder: Path, kind: str, out: Path | None) -> None:
+    """Draw window, goodput, RTT and queue over time from what `run --out` left in FOLDER."""
+    from cclab.results import Result
+
+    charts = Result.load(folder).plot.all()
+    if not charts:
+        raise ResultError(f'{folder}: nothing was sampled; put record = {{ samples = "10 ms" }} into the scenario')
+    place = out or folder / "plots"
+    place.mkdir(parents=True, exist_ok=True)
+    for name, chart in charts.items():
+        chart.save(place / f"{name}.{kind}")
+        click.echo(str(place / f"{name}.{kind}"))
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True, type=_FOLDER)
+def script(files: tuple[Path, ...]) -> None:
+    """Run timeline tests in packetdrill's language against the TCP endpoint, in virtual time."""
+    import json
+
+    from cclab import _core, console
+
+    failed = 0
+    for file in files:
+        verdict = json.loads(_core.run_script(_of_file(file, _read, file), str(file)))
+        failed += not verdict["passed"]
+        click.echo(f"{'pass' if verdict['passed'] else 'FAIL'}  {file}")
+        if not verdict["passed"]:
+            where = f"{file}:{verdict['line']}: " if verdict["line"] else ""
+            click.echo("\n".join("      " + line for line in f"{where}{verdict['message']}".splitlines()))
+        for said in verdict["notes"]:
+            console.note(f"      {file}: note: {said}")
+    console.note(f"{len(files) - failed} passed, {failed} failed.")
+    if failed:
+        sys.exit(FAILURE)
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
+@click.option("--peers", is_flag=True, help="Also run the same cases in ns-2 and ns-3, where they are installed.")
+@click.option("--repeat", type=click.IntRange(1, 100), default=3, help="Runs of a case; the median is shown (default 3).")
+@click.option("--case", "cases", multiple=True, help="Only this case; may be given more than once.")
+def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...]) -> None:
+    """Measure the simulator's speed: data packets over the bottleneck per second of CPU time."""
+    from cclab import bench as benches
+    from cclab import console, results
+
+    with console.Progress("Measuring") as progress:
+        measured = benches.measure(cases, repeat, progress)
+    others = benches.peers() if peers else None
+    if as_json:
+        click.echo(results.to_json(measured if others is None else [*measured, *others]))
+    else:
+        for table in benches.tables(measured, others):
+            console.show(table)
+
+
+def _everything() -> dict[str, list[dict[str, Any]]]:
+    from cclab import registry, studies
+
+    return {**registry.registered(), "studies": [study.entry() for study in studies.discover()]}
+
+
+def _describe(kind: str, entry: dict[str, Any]) -> None:
+    from cclab import console
+
+    singular = {"algorithms": "congestion control", "queues": "queue", "topologies": "topology", "studies": "study"}
+    click.echo(f"{entry['name']} ({singular[kind]})\n\n{entry['summary']}\nSource: {entry['source']}\n")
+    if kind == "studies":
+        click.echo(f"{entry['question']}\n\nRun it: cclab reproduce {entry['name']}")
+    elif not entry["params"]:
+        click.echo("It has no parameters.")
+    else:
+        table = console.table("Parameters", "Name", "Default", "Allowed", "Unit", "Meaning")
+        for param in entry["params"]:
+            table.add_row(param["name"], _default(param), _allowed(param), param.get("unit") or "", param["doc"])
+        console.show(table)
+    if kind == "algorithms":
+        params = entry["params"]
+        example = f'cc = "{entry["name"]}"'
+        if params:
+            value = _toml(params[0]["default"])
+            example = f'cc = {{ name = "{entry["name"]}", {params[0]["name"]} = {value} }}'
+        click.echo(f"In a scenario:\n\n  [[flows]]\n  {example}")
+
+
+def _default(param: dict[str, Any]) -> str:
+    paper = param.get("paper_default")
+    text = _toml(param.get("default"))
+    return text if paper is None or paper == param.get("default") else f"{text} (paper flavour: {_toml(paper)})"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "" if value is None else f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _allowed(param: dict[str, Any]) -> str:
+    if param.get("choices"):
+        return ", ".join(f'"{word}"' for word in param["choices"])
+    if param.get("min") is not None:
+        return f"{param['min']:g} to {param['max']:g}"
+    return {"flag": "true, false", "text": "text"}.get(param["kind"], param["kind"])
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ScenarioError(f"{file}: no such file") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{file}: not a text file in UTF-8") from None
+    except OSError as error:
+        raise ScenarioError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def _of_file(file: Path, work: Any, *args: Any) -> Any:
+    """Does the work; a mistake in the file is told with the file's name before it."""
+    try:
+        return work(*args)
+    except ScenarioError as error:
+        lines = [line if line.startswith(f"{file}:") else f"{file}: {line}" for line in str(error).splitlines()]
+        raise ScenarioError("\n".join(lines)) from None
+
+
+def main() -> None:
+    """Entry point of the `cclab` command."""
+    sys.exit(run_cli(sys.argv[1:]))
+
+
+def run_cli(args: list[str]) -> int:
+    """The exit status: 0; 2 for a user's mistake; 1 for a failure; 130 when interrupted."""
+    try:
+        status = cli.main(args=args, prog_name="cclab", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.exceptions.Abort:
+        print("Interrupted.", file=sys.stderr)
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # `cclab list | head` is no failure
+        return 0
+    except (ScenarioError, UnknownNameError, ResultError, StudyError) as error:
+        _say(error)
+        return USERS_MISTAKE
+    except (RunError, CclabError, OSError, MemoryError) as error:
+        _say(error)
+        return FAILURE
+
+
+def _say(error: BaseException) -> None:
+    text = str(error) or type(error).__name__
+    print("\n".join(f"error: {line}" for line in text.splitlines()), file=sys.stderr)

@@ -1,0 +1,297 @@
+"""Figures: axes with units, one colour per flow that the colour-blind can tell apart, vector output.
+
+matplotlib's objects are used without pyplot: no window system, nothing left behind.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from cclab.errors import ResultError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cclab.results import Result
+
+# Okabe & Ito, Color Universal Design (2008), without the yellow that vanishes on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_DASHES = ("-", (0, (6, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
+_STYLE = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "svg.fonttype": "path",  # the same picture on a machine without the font
+    "svg.hashsalt": "cclab",  # the same bytes for the same picture
+    "pdf.fonttype": 42,
+    "path.simplify_threshold": 0.2,
+}
+_MOST_POINTS = 4000  # of one line; a minimum and a maximum stand for each stretch beyond that
+_MOST_LINES = 7  # drawn and named one by one; beyond that flows of one law share a colour
+
+
+class Chart(Figure):
+    """A matplotlib figure that can be saved by file name and shows itself in notebooks."""
+
+    def __init__(self, width_in: float = 6.4, height_in: float = 3.4) -> None:
+        super().__init__(figsize=(width_in, height_in), layout="constrained")
+        FigureCanvasAgg(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write it as SVG, PDF or PNG, as the file name says.
+
+        Raises:
+            ResultError: another ending.
+        """
+        path = Path(path)
+        kind = path.suffix.lower().lstrip(".")
+        if kind not in ("svg", "pdf", "png"):
+            raise ResultError(f"{path}: a figure is saved as .svg, .pdf or .png")
+        data = self._render(kind)
+        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        try:
+            partial.write_bytes(data)
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def svg(self) -> str:
+        """The figure as SVG text, the same for the same data."""
+        return self._render("svg").decode()
+
+    def _render(self, kind: str) -> bytes:
+        out = io.BytesIO()
+        dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+        with mpl.rc_context(_STYLE):
+            self.savefig(out, format=kind, dpi=200, metadata=dates[kind])
+        return out.getvalue()
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+class Plots:
+    """The figures of a result. Each takes an interval of time and gives a `Chart`."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def cwnd(self, start_s: float = 0.0, end_s: float | None = None, flows: Sequence[str] | None = None) -> Chart:
+        """Congestion window over time, the slow-start threshold dashed; kilobytes.
+
+        Args:
+            start_s: From here.
+            end_s: To here; `None` is the end of the run.
+            flows: Labels; `None` is all.
+        """
+        table = self._samples("samples", "flow", start_s, end_s, flows)
+
+        def draw(axes: Axes, of: pl.DataFrame, look: dict[str, Any]) -> None:
+            axes.step(*thin(of["time_s"], of["cwnd_bytes"] / 1e3), where="post", **look)
+            if table["flow"].n_unique() <= _MOST_LINES:
+                dashed = {**look, "linestyle": (0, (3, 2)), "linewidth": 0.8, "label": None, "alpha": 0.8}
+                axes.step(*thin(of["time_s"], of["ssthresh_bytes"] / 1e3), where="post", **dashed)
+
+        chart = self._lines(table, "flow", "Congestion window (kB)", draw)
+        if table["flow"].n_unique() <= _MOST_LINES and table["ssthresh_bytes"].is_finite().any():
+            chart.axes[0].plot([], [], color="#666666", linestyle=(0, (3, 2)), linewidth=0.8, label="ssthresh")
+            _legend(chart.axes[0])
+        return chart
+
+    def rtt(self, start_s: float = 0.0, end_s: float | None = None, flows: Sequence[str] | None = None) -> Chart:
+        """Round-trip time samples of the sender over time; milliseconds."""
+        table = self._samples("samples", "flow", start_s, end_s, flows)
+
+        def draw(axes: Axes, of: pl.DataFrame, look: dict[str, Any]) -> None:
+            axes.plot(*thin(of["time_s"], of["rtt_s"] * 1e3), **look)
+
+        return self._lines(table, "flow", "Round-trip time (ms)", draw)
+
+    def throughput(
+        self,
+        bin_s: float | None = None,
+        start_s: float = 0.0,
+        end_s: float | None = None,
+        flows: Sequence[str] | None = None,
+    ) -> Chart:
+        """Goodput over time: payload delivered in order, averaged over bins; Mbit/s.
+
+        Args:
+            bin_s: Length of a bin; `None` takes a hundredth of the run.
+            start_s: From here.
+            end_s: To here; `None` is the end of the run.
+            flows: Labels; `None` is all.
+        """
+        table = self._samples("samples", "flow", start_s, end_s, flows)
+        last = float(table["time_s"].max() or 0.0)  # type: ignore[arg-type]
+        width = bin_s or _round_bin((last - start_s) / 100)
+
+        def draw(axes: Axes, of: pl.DataFrame, look: dict[str, Any]) -> None:
+            edges = np.arange(start_s, last + width / 2, width)
+            # Delivered so far, as it stood at each edge: the last sample not later than it.
+            delivered = np.concatenate([[0.0], of["delivered_bytes"].to_numpy()])
+            at = delivered[np.searchsorted(of["time_s"].to_numpy(), edges, side="right")]
+            rate = np.diff(at) * 8 / width / 1e6
+            if len(rate):
+                axes.stairs(rate, edges, baseline=None, **look)
+
+        return self._lines(table, "flow", f"Goodput (Mbit/s), mean over {_seconds(width)}", draw)
+
+    def queue(self, start_s: float = 0.0, end_s: float | None = None, links: Sequence[str] | None = None) -> Chart:
+        """What waits at the busiest queues over time, the limit as a line; packets, or kilobytes where the limit is in bytes.
+
+        Args:
+            start_s: From here.
+            end_s: To here; `None` is the end of the run.
+            links: Names; `None` takes those at which a packet ever waited, at most seven.
+        """
+        if links is None:
+            busy = self._result.links.filter(pl.col("queue_max_packets") > 0)
+            links = busy.sort("queue_mean_packets", descending=True)["name"].head(_MOST_LINES).to_list()
+            links = links or self._result.links["name"].head(1).to_list()
+        table = self._samples("link_samples", "link", start_s, end_s, links)
+        column, scale, unit, limit = self._queue_scale(links)
+
+        def draw(axes: Axes, of: pl.DataFrame, look: dict[str, Any]) -> None:
+            axes.step(*thin(of["time_s"], of[column] * scale), where="post", **look)
+
+        chart = self._lines(table, "link", f"Queue ({unit} waiting)", draw)
+        if limit is not None:
+            text = f"limit: {limit * scale:g} {unit}"
+            chart.axes[0].axhline(limit * scale, color="#666666", linestyle=":", linewidth=1, label=text)
+            _legend(chart.axes[0])
+        return chart
+
+    def all(self) -> dict[str, Chart]:
+        """Every figure for which there are samples, by name."""
+        charts = {}
+        if self._result.samples.height:
+            charts |= {"cwnd": self.cwnd(), "throughput": self.throughput(), "rtt": self.rtt()}
+        if self._result.link_samples.height:
+            charts["queue"] = self.queue()
+        return charts
+
+    def _queue_scale(self, links: Sequence[str]) -> tuple[str, float, str, float | None]:
+        """Column, factor and unit to draw queues in, and their limit where all have the same."""
+        given = self._result.links.filter(pl.col("name").is_in(list(links)))
+
+        def common(column: str) -> float | None:
+            limits = given[column].unique().to_list()
+            return float(limits[0]) if len(limits) == 1 and np.isfinite(limits[0]) else None
+
+        if (limit := common("queue_limit_bytes")) is not None:
+            return "queue_bytes", 1e-3, "kB", limit
+        return "queue_packets", 1.0, "packets", common("queue_limit_packets")
+
+    def _samples(
+        self, name: str, by: str, start_s: float, end_s: float | None, wanted: Sequence[str] | None
+    ) -> pl.DataFrame:
+        table: pl.DataFrame = getattr(self._result, name)
+        if not table.height:
+            raise ResultError(f'nothing was sampled, so there is nothing to draw; record = {{ samples = "10 ms" }}')
+        if wanted is not None:
+            unknown = set(wanted) - set(table[by].unique())
+            if unknown:
+                have = ", ".join(sorted(table[by].unique()))
+                raise ResultError(f"no {by} called {sorted(unknown)[0]!r}; there are {have}")
+            table = table.filter(pl.col(by).is_in(list(wanted)))
+        table = table.filter(pl.col("time_s") >= start_s)
+        return table if end_s is None else table.filter(pl.col("time_s") <= end_s)
+
+    def _lines(
+        self, table: pl.DataFrame, by: str, label: str, draw: Callable[[Axes, pl.DataFrame, dict[str, Any]], None]
+    ) -> Chart:
+        with mpl.rc_context(_STYLE):
+            chart = Chart()
+            axes = chart.add_subplot()
+            looks = self._looks(table[by].unique(maintain_order=True).to_list(), by)
+            for (name,), of in table.group_by(by, maintain_order=True):
+                draw(axes, of, looks[str(name)])
+            axes.set_xlabel("Time (s)")
+            axes.set_ylabel(label)
+            axes.set_ylim(bottom=0)
+            axes.margins(x=0)
+            axes.set_title(f"{self._result.name} · seed {self._result.seed}", color="#555555")
+            _legend(axes)
+        return chart
+
+    def _looks(self, names: list[str], by: str) -> dict[str, dict[str, Any]]:
+        """The look of each line: a flow keeps its colour in every figure of the result."""
+        every = (self._result.flows["label"] if by == "flow" else self._result.links["name"]).to_list()
+        if len(names) <= _MOST_LINES:
+            few = len(every) <= _MOST_LINES
+            return {n: {**look((every if few else names).index(n)), "label": n} for n in names}
+        laws = dict(zip(every, self._result.flows["cc"], strict=True)) if by == "flow" else dict.fromkeys(every, by)
+        order = sorted(set(laws.values()))
+        counts = {law: sum(laws[n] == law for n in names) for law in order}
+        looks: dict[str, dict[str, Any]] = {}
+        named = set()
+        for name in names:
+            law = laws[name]
+            looks[name] = {**look(order.index(law)), "alpha": 0.5, "linewidth": 0.6, "label": None}
+            if law not in named:
+                named.add(law)
+                looks[name]["label"] = f"{law} ({counts[law]} flows)"
+        return looks
+
+
+def look(index: int) -> dict[str, Any]:
+    """Colour and dashes of the `index`-th line."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "linestyle": _DASHES[index // len(COLOURS) % len(_DASHES)],
+    }
+
+
+def thin(x: pl.Series, y: pl.Series, most: int = _MOST_POINTS) -> tuple[NDArray[Any], NDArray[Any]]:
+    """At most `most` points of a line that still shows every peak: the extremes of each stretch, in order of time."""
+    xs, ys = x.to_numpy(), y.to_numpy()
+    if len(xs) <= most:
+        return xs, ys
+    edges = np.linspace(0, len(xs), most // 2 + 1).astype(int)
+    keep = [0, len(xs) - 1]
+    finite = np.where(np.isfinite(ys), ys, 0.0)
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        keep += [low + int(finite[low:high].argmin()), low + int(finite[low:high].argmax())]
+    index = np.unique(keep)
+    return xs[index], ys[index]
+
+
+def _legend(axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        columns = min(len(labels), 4)
+        axes.legend(handles, labels, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.1)
+        axes.set_title(axes.get_title(loc="left"), loc="left", pad=4 + 12 * (1 + (len(labels) - 1) // columns))
+
+
+def _round_bin(width: float) -> float:
+    """The next of 1, 2, 5 × 10^k."""
+    if width <= 0:
+        return 1.0
+    power = 10 ** np.floor(np.log10(width))
+    return float(next(step * power for step in (1, 2, 5, 10) if step * power >= width * 0.999))
+
+
+def _seconds(width: float) -> str:
+    return f"{width:g} s" if width >= 1 else f"{width * 1e3:g} ms"

@@ -1,0 +1,139 @@
+"""One self-contained page from what a run or a study left in a folder: no script, nothing fetched from anywhere."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from cclab import results, store, studies
+from cclab.console import number, percent
+from cclab.errors import ResultError
+from cclab.results import Result
+
+PAGE = "report.html"
+_HERE = Path(__file__).parent
+
+
+def write_report(folder: Path, schema: str | None = None) -> Path:
+    """Write `report.html` into a folder of `run --out` or `reproduce`.
+
+    Args:
+        folder: Where the result is.
+        schema: What it holds; `None` reads its manifest.
+
+    Returns:
+        The page.
+
+    Raises:
+        ResultError: the folder is neither, or not whole.
+    """
+    sealed = schema is None
+    schema = schema or store.schema_of(folder)
+    if schema == results.SCHEMA:
+        text = _run_page(folder)
+    elif schema == studies.SCHEMA:
+        text = _study_page(folder, sealed)
+    else:
+        raise ResultError(f"{folder}: holds {schema!r}, neither a run nor a study of this cclab")
+    store.write_text(folder / PAGE, text)
+    return folder / PAGE
+
+
+def _run_page(folder: Path) -> str:
+    result = Result.load(folder)
+    captions = {
+        "cwnd": "Congestion window of each flow; dashed, its slow-start threshold.",
+        "throughput": "Payload delivered in order to the application.",
+        "rtt": "Samples of the sender.",
+        "queue": "Packets waiting at each queue that ever held one; dotted, its limit.",
+    }
+    titles = {
+        "cwnd": "Congestion window", "throughput": "Goodput", "rtt": "Round-trip time", "queue": "Queue",
+    }  # fmt: skip
+    one = f" One run (n = 1, seed {result.seed}), so there is no interval."
+    figures = [
+        _figure(name, titles[name], captions[name] + one, chart.svg(), None)
+        for name, chart in result.plot.all().items()
+    ]
+    scenario = (folder / "scenario.toml").read_text(encoding="utf-8")
+    return _render("run.html.j2", result=result, scenario=scenario, figures=figures, title=result.name)
+
+
+def _study_page(folder: Path, sealed: bool) -> str:
+    found = studies.load(folder, sealed=sealed)
+    figures = [
+        _figure(
+            f["name"],
+            f["title"],
+            f["caption"],
+            (folder / "figures" / f"{f['name']}.svg").read_text(encoding="utf-8"),
+            (folder / "figures" / f"{f['name']}.csv").read_bytes() if f["data"] else None,
+        )
+        for f in found["figures"]
+    ]
+    downloads = {name: _data_uri((folder / name).read_bytes(), "text/csv") for name in ("comparison.csv", "checks.csv")}
+    counts = {
+        "numbers": Counter(row["verdict"] for row in found["comparisons"]),
+        "claims": Counter(row["verdict"] for row in found["checks"]),
+    }
+    return _render(
+        "study.html.j2", found=found, figures=figures, downloads=downloads, counts=counts, title=found["title"]
+    )
+
+
+def _render(template: str, **values: Any) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"number": number, "percent": percent, "slug": _slug, "difference": _difference}
+    style = Markup((_HERE / "style.css").read_text(encoding="utf-8"))  # ours, not a scenario's
+    return environment.get_template(template).render(style=style, **values)
+
+
+def _difference(row: dict[str, Any]) -> str:
+    """Measured less published, and relative to published."""
+    if row["published"] is None or row["measured"] is None:
+        return "–"
+    off = row["measured"] - row["published"]
+    sign = "+" if off > 0 else "−" if off < 0 else "±"
+    relative = f" ({sign}{abs(off / row['published']) * 100:.1f} %)" if row["published"] else ""
+    return f"{sign}{number(abs(off), 3)}{relative}"
+
+
+def _figure(name: str, title: str, caption: str, svg: str, data: bytes | None) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": title,
+        "caption": caption,
+        "svg": inline_svg(svg, name, title),
+        "svg_uri": _data_uri(svg.encode(), "image/svg+xml"),
+        "csv_uri": None if data is None else _data_uri(data, "text/csv"),
+    }
+
+
+def inline_svg(svg: str, name: str, title: str) -> Markup:
+    """An SVG file of ours as part of a page: its ids made unique, its size left to the page."""
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    head, rest = body.split(">", 1)
+    head = re.sub(r'\s(xmlns(:\w+)?|width|height|version)="[^"]*"', "", head)
+    prefix = _slug(name)
+    rest = re.sub(r'\bid="', f'id="{prefix}-', rest)
+    rest = re.sub(r'href="#', f'href="#{prefix}-', rest)
+    rest = re.sub(r"url\(#", f"url(#{prefix}-", rest)
+    return Markup(f'{head} role="img" aria-label="{html.escape(title)}">{rest}')
+
+
+def _data_uri(data: bytes, kind: str) -> str:
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

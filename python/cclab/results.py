@@ -1,0 +1,247 @@
+"""The result of a run: tables of columns in SI base units, on disk as Parquet with a manifest."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+
+import cclab
+from cclab import store
+from cclab.errors import ResultError
+
+if TYPE_CHECKING:
+    from cclab.plots import Plots
+    from cclab.scenario import Scenario
+
+SCHEMA = "cclab.result/1"
+JSON_SCHEMA = "cclab.run/1"
+TABLES = ("flows", "links", "samples", "link_samples", "signals", "packets")
+_NO_LINK = 2**32 - 1  # events at a host, not at a link
+_JSON_FLOW = (
+    "label cc goodput_bps throughput_bps segments_sent segments_retransmitted timeouts rtt_mean_s rtt_min_s "
+    "owd_mean_s owd_var_s2 cwnd_mean_segments"
+).split()
+_JSON_LINK = "name utilisation drops losses marks queue_mean_packets queue_max_packets".split()
+
+
+class Result:
+    """What a run measured.
+
+    Attributes:
+        scenario: The scenario, every default filled in, as a dict.
+        backend: What ran it.
+        seed: The seed it ran with.
+        jain: Jain's index of the goodputs of all TCP flows, 1/n to 1.
+        engine: `events`, `data_packets` (over the busiest link), `simulated_s`, `wall_s`, `cpu_s`.
+        digest: Hash of every number measured; equal runs have equal digests.
+        versions: Of cclab and of what it ran on.
+        capture: A pcapng file, where the scenario asked for one.
+    """
+
+    def __init__(self, about: dict[str, Any], tables: dict[str, pl.DataFrame | None], capture: bytes | None) -> None:
+        self.scenario: dict[str, Any] = about["scenario"]
+        self.written: dict[str, Any] = about["written"]
+        self.backend: str = about["backend"]
+        self.seed: int = about["seed"]
+        self.jain: float = math.nan if about["jain"] is None else about["jain"]
+        self.engine: dict[str, Any] = about["engine"]
+        self.digest: str = about["digest"]
+        self.versions: dict[str, str] = about["versions"]
+        self.capture = capture
+        self._tables = tables
+
+    @classmethod
+    def of_run(cls, scenario: Scenario, backend: str, raw: dict[str, Any], wall_s: float, cpu_s: float) -> Self:
+        """The result of what the core returned."""
+        engine = {name: raw[name] for name in ("events", "data_packets", "simulated_s")}
+        engine |= {"wall_s": wall_s, "cpu_s": cpu_s}
+        about = {
+            "scenario": scenario.to_dict(full=True),
+            "written": scenario.to_dict(),
+            "backend": backend,
+            "seed": raw["seed"],
+            "jain": raw["jain"],
+            "engine": engine,
+            "digest": raw["digest"],
+            "versions": versions(),
+        }
+        return cls(about, _frames(raw), raw["capture"])
+
+    def _table(self, name: str) -> pl.DataFrame:
+        table = self._tables.get(name)
+        if table is None:
+            raise ResultError(f'no {name} were recorded; ask for them with record = {{ packets = "table" }}')
+        return table
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow, after the warm-up."""
+        return self._table("flows")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per link, after the warm-up."""
+        return self._table("links")
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """Samples of flows: `time_s`, `flow` (label), `cwnd_bytes`, `ssthresh_bytes`, `srtt_s` and so on."""
+        return self._table("samples")
+
+    @property
+    def link_samples(self) -> pl.DataFrame:
+        """Samples of queues: `time_s`, `link` (name), `queue_packets`, `queue_bytes`."""
+        return self._table("link_samples")
+
+    @property
+    def signals(self) -> pl.DataFrame:
+        """What laws record under their own names: `time_s`, `flow`, `name`, `value`."""
+        return self._table("signals")
+
+    @property
+    def packets(self) -> pl.DataFrame:
+        """Every packet at every link, where the scenario asked for it.
+
+        Raises:
+            ResultError: it did not.
+        """
+        return self._table("packets")
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return str(self.scenario["name"])
+
+    @cached_property
+    def plot(self) -> Plots:
+        """Figures: `.plot.cwnd()`, `.plot.queue()`, `.plot.throughput()`, `.plot.rtt()`."""
+        from cclab.plots import Plots
+
+        return Plots(self)
+
+    def json(self) -> dict[str, Any]:
+        """The summary as `cclab run --json` prints it."""
+
+        def rows(table: pl.DataFrame, first: list[str]) -> list[dict[str, Any]]:
+            rest = [name for name in table.columns if name not in first]
+            return [{k: _finite(v) for k, v in row.items()} for row in table.select(first + rest).to_dicts()]
+
+        return {
+            "schema": JSON_SCHEMA,
+            "scenario": self.scenario,
+            "backend": self.backend,
+            "seed": self.seed,
+            "flows": rows(self.flows, _JSON_FLOW),
+            "links": rows(self.links, _JSON_LINK),
+            "jain": _finite(self.jain),
+            "engine": self.engine,
+            "digest": self.digest,
+            "versions": self.versions,
+        }
+
+    def summary(self) -> str:
+        """Flows and links as text."""
+        from cclab.console import as_text, result_tables
+
+        return as_text(*result_tables(self))
+
+    def save(self, place: str | Path) -> None:
+        """Write a folder of Parquet tables with a manifest; whole or not at all.
+
+        Raises:
+            ResultError: the folder holds something that is no result of cclab.
+            OSError: the disk is full, or the place cannot be written.
+        """
+        from cclab.scenario import Scenario
+
+        with store.whole_folder(Path(place), SCHEMA, self._about()) as folder:
+            for name in TABLES:
+                if (table := self._tables[name]) is not None:
+                    table.write_parquet(folder / f"{name}.parquet", compression="zstd")
+            (folder / "scenario.toml").write_text(Scenario.from_dict(self.written).to_toml(), encoding="utf-8")
+            if self.capture is not None:
+                (folder / "packets.pcapng").write_bytes(self.capture)
+
+    @classmethod
+    def load(cls, place: str | Path) -> Self:
+        """The result in a folder.
+
+        Raises:
+            ResultError: it is not whole, damaged, of another layout, or no result at all.
+        """
+        place = Path(place)
+        manifest = store.open_folder(place, SCHEMA)
+        tables = {
+            name: pl.read_parquet(place / f"{name}.parquet") if f"{name}.parquet" in manifest["files"] else None
+            for name in TABLES
+        }
+        capture = place / "packets.pcapng"
+        return cls(manifest, tables, capture.read_bytes() if capture.name in manifest["files"] else None)
+
+    def _about(self) -> dict[str, Any]:
+        return {
+            "scenario": self.scenario,
+            "written": self.written,
+            "backend": self.backend,
+            "seed": self.seed,
+            "jain": _finite(self.jain),
+            "engine": self.engine,
+            "digest": self.digest,
+            "versions": self.versions,
+        }
+
+    def __repr__(self) -> str:
+        return f"Result({self.name!r}, backend={self.backend!r}, seed={self.seed}, {self.flows.height} flows)"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def _frames(raw: dict[str, Any]) -> dict[str, pl.DataFrame | None]:
+    """The core's columns as tables; indices of flows and links become their names."""
+    flows, links = pl.Series(raw["flows"]["label"], dtype=pl.String), pl.Series(raw["links"]["name"], dtype=pl.String)
+    frames: dict[str, pl.DataFrame | None] = {
+        "flows": pl.DataFrame(raw["flows"]),
+        "links": pl.DataFrame(raw["links"]),
+        "samples": _named(raw["samples"], {"flow": flows}),
+        "link_samples": _named(raw["link_samples"], {"link": links}),
+        "signals": _named(raw["signals"], {"flow": flows, "name": pl.Series(raw["signal_names"], dtype=pl.String)}),
+        "packets": None,
+    }
+    if raw["packets"] is not None:
+        events = pl.Series(raw["packet_events"], dtype=pl.String)
+        frames["packets"] = _named(raw["packets"], {"link": links, "flow": flows, "event": events})
+    return frames
+
+
+def _named(columns: dict[str, Any], names: dict[str, pl.Series]) -> pl.DataFrame:
+    table = pl.DataFrame(columns)
+    for column, text in names.items():
+        index = table[column].cast(pl.UInt32).replace(_NO_LINK, None)
+        table = table.with_columns(text.gather(index).alias(column))
+    return table
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def versions() -> dict[str, str]:
+    """Of cclab and of what it runs on."""
+    return {
+        "cclab": cclab.__version__,
+        "python": platform.python_version(),
+        "polars": pl.__version__,
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def to_json(value: Any) -> str:
+    """JSON that any reader takes: no NaN, no infinity."""
+    return json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)

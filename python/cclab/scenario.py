@@ -1,0 +1,276 @@
+"""Scenarios: one network with its flows, as TOML or as Python objects. The core alone says what is allowed."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from cclab import _core
+from cclab.errors import RunError, ScenarioError
+
+if TYPE_CHECKING:
+    from cclab.results import Result
+
+BACKENDS = ("sim",)
+_SLICE = 1 << 16  # events between two looks at the clock and at Ctrl-C: some 10 ms
+
+
+class _Part:
+    """A table of a scenario: keywords in, the same keywords out."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = {name: value for name, value in fields.items() if value is not None}
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={value!r}" for name, value in self.fields.items())
+        return f"{type(self).__name__}({inner})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Part) and plain(self) == plain(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Network(_Part):
+    """The network of a scenario; keywords are the keys of `[network]`, e.g. `topology`, `rate`, `rtt`, `queue`, `loss`.
+
+    Quantities carry their unit: `rate="250 Mbit/s"`, `rtt="162 ms"`, `queue={"limit": "0.2 BDP"}`.
+    """
+
+    def __init__(self, topology: str = "dumbbell", **fields: Any) -> None:
+        super().__init__(topology=topology, **fields)
+
+
+class Dumbbell(Network):
+    """Senders on the left, receivers on the right, one bottleneck between them.
+
+    Args:
+        rate: Rate of the bottleneck, e.g. `"250 Mbit/s"`.
+        rtt: Base round-trip time of a flow that names none, e.g. `"162 ms"`.
+        queue: Queue of the bottleneck, e.g. `{"discipline": "droptail", "limit": "0.2 BDP"}`.
+        loss: Loss at the bottleneck, e.g. `{"data": "1%"}`.
+        **fields: Further keys of `[network]`.
+    """
+
+    def __init__(self, rate: str, rtt: str, queue: Any = None, loss: Any = None, **fields: Any) -> None:
+        super().__init__("dumbbell", rate=rate, rtt=rtt, queue=queue, loss=loss, **fields)
+
+
+class Flow(_Part):
+    """A flow, or `count` equal ones; keywords are the keys of `[[flows]]`, e.g. `rtt`, `start`, `size`.
+
+    Args:
+        cc: Congestion control, see `cclab.algorithms.names()`.
+        count: How many.
+        **fields: Further keys of `[[flows]]`.
+    """
+
+    def __init__(self, cc: Any = None, count: int | None = None, **fields: Any) -> None:
+        super().__init__(cc=cc, count=count, **fields)
+
+
+def plain(value: Any, where: str = "") -> Any:
+    """`value` as tables, lists, text, numbers and flags, which is all that a scenario is made of.
+
+    Raises:
+        ScenarioError: something in it is none of these.
+    """
+    if isinstance(value, _Part):
+        value = value.fields
+    if hasattr(value, "item") and not isinstance(value, Mapping):
+        value = value.item()  # a numpy number
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner, f"{where}.{key}".lstrip(".")) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner, f"{where}[{i}]") for i, inner in enumerate(value)]
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise ScenarioError(f"{where}: {value!r} is not text, a number, true or false, a list or a table")
+
+
+def _encode(data: dict[str, Any]) -> str:
+    try:
+        return json.dumps(data, allow_nan=False)
+    except ValueError as error:
+        raise ScenarioError(f"a number in the scenario is not finite: {error}") from None
+
+
+class Scenario:
+    """One network with its flows, checked; immutable.
+
+    Args:
+        name: For people.
+        duration: Simulated time, e.g. `"60 s"`.
+        network: A `Network`, or a dict with the keys of `[network]`.
+        flows: A list of `Flow`, or of dicts with the keys of `[[flows]]`.
+        **fields: Further keys, e.g. `warmup="10 s"`, `seed=1`, `record={"samples": "10 ms"}`.
+
+    Raises:
+        ScenarioError: every mistake found, one per line: field, value, what is allowed.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        duration: str | None = None,
+        network: Network | Mapping[str, Any] | None = None,
+        flows: Iterable[Flow | Mapping[str, Any]] | None = None,
+        **fields: Any,
+    ) -> None:
+        given = {"name": name, "duration": duration, **fields, "network": network}
+        given["flows"] = None if flows is None else list(flows)
+        self._data: dict[str, Any] = plain({key: value for key, value in given.items() if value is not None})
+        self._checked: dict[str, Any] = json.loads(_core.check(_encode(self._data)))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The scenario in a TOML file.
+
+        Raises:
+            ScenarioError: it cannot be read, is not TOML, or has mistakes.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise ScenarioError(f"{path}: no such file") from None
+        except UnicodeDecodeError:
+            raise ScenarioError(f"{path}: not a text file in UTF-8") from None
+        except OSError as error:
+            raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+        return cls.from_toml(text)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """The scenario in TOML text."""
+        checked = json.loads(_core.check_toml(text))
+        return cls._of(tomllib.loads(text), checked)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The scenario in a dict of the shape of the TOML file."""
+        data = plain(data)
+        return cls._of(data, json.loads(_core.check(_encode(data))))
+
+    @classmethod
+    def _of(cls, data: dict[str, Any], checked: dict[str, Any]) -> Self:
+        scenario = cls.__new__(cls)
+        scenario._data, scenario._checked = data, checked
+        return scenario
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self._checked["name"])
+
+    @property
+    def seed(self) -> int:
+        """The seed of a run that names none."""
+        return int(self._checked["seed"])
+
+    def to_dict(self, *, full: bool = False) -> dict[str, Any]:
+        """The scenario as it was written; with `full`, every default filled in."""
+        return copy.deepcopy(self._checked if full else self._data)
+
+    def to_toml(self) -> str:
+        """The scenario as it was written, as TOML."""
+        import tomli_w
+
+        return tomli_w.dumps(_without_none(self._data))
+
+    def key(self) -> str:
+        """A hash of all that determines the scenario: equal scenarios have equal keys."""
+        return hashlib.sha256(json.dumps(self._checked, sort_keys=True).encode()).hexdigest()
+
+    def replace(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
+        """A copy with some fields changed.
+
+        Args:
+            changes: New values by dotted path: `{"network.rtt": "10 ms", "flows.0.cc": "reno", "flows.*.count": 2}`.
+            **more: The same, as keywords.
+
+        Raises:
+            ScenarioError: a path leads nowhere, or a value is not allowed there.
+        """
+        data = copy.deepcopy(self._data)
+        for path, value in {**(changes or {}), **more}.items():
+            _assign(data, path.split("."), plain(value, path), path)
+        return self.from_dict(data)
+
+    def run(
+        self, *, seed: int | None = None, backend: str = "sim", progress: Callable[[float], None] | None = None
+    ) -> Result:
+        """Run it, without the GIL.
+
+        Args:
+            seed: Instead of the scenario's own.
+            backend: `"sim"`, the packet-level simulator.
+            progress: Called now and then with the share of simulated time done, from 0 to 1.
+
+        Raises:
+            RunError: the event budget is used up, or a bug in cclab.
+        """
+        from cclab.results import Result
+
+        return Result.of_run(self, backend, *simulate(self, seed, backend, progress))
+
+    def __repr__(self) -> str:
+        return f"Scenario({self.name!r}, {len(self._checked.get('flows', []))} flow groups)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self._checked == other._checked
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+
+def simulate(
+    scenario: Scenario, seed: int | None, backend: str, progress: Callable[[float], None] | None
+) -> tuple[dict[str, Any], float, float]:
+    """Run `scenario`; what the core gives, and the seconds it took: wall and CPU of this thread."""
+    import time
+
+    if backend not in BACKENDS:
+        raise RunError(f"unknown backend {backend!r}; allowed: {', '.join(BACKENDS)}")
+    if seed is not None and not 0 <= seed < 1 << 64:
+        raise ScenarioError(f"seed: {seed} is not a whole number from 0 to 2^64 - 1")
+    wall, cpu = time.perf_counter(), time.thread_time()
+    simulation = _core.Simulation(json.dumps(scenario._checked), seed)
+    done = 0.0
+    while done < 1.0:
+        done = simulation.advance(_SLICE)
+        if progress is not None:
+            progress(done)
+    raw = simulation.finish()
+    return raw, time.perf_counter() - wall, time.thread_time() - cpu
+
+
+def _assign(table: Any, path: list[str], value: Any, whole: str) -> None:
+    head, *rest = path
+    if isinstance(table, list):
+        if head != "*" and not (head.isdecimal() and int(head) < len(table)):
+            raise ScenarioError(f"{whole}: {head!r} is not * or a whole number below {len(table)}")
+        for i in range(len(table)) if head == "*" else [int(head)]:
+            if rest:
+                _assign(table[i], rest, value, whole)
+            else:
+                table[i] = copy.deepcopy(value)
+    elif not isinstance(table, dict):
+        raise ScenarioError(f"{whole}: {head!r} leads into {table!r}, which is not a table")
+    elif rest:
+        _assign(table.setdefault(head, {}), rest, value, whole)
+    elif value is None:
+        table.pop(head, None)
+    else:
+        table[head] = copy.deepcopy(value)
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    return [_without_none(inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,110 @@
+"""Which studies there are."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol, cast
+
+from cclab.errors import StudyError
+from cclab.registry import unknown
+from cclab.studies.context import Context
+from cclab.studies.outcome import StudyOutcome
+
+# In a clone this is a link to the folder `studies` of the repository, in an installed package a copy of it.
+LIBRARY = Path(__file__).parent / "library"
+
+
+class PublishedStudy(Protocol):
+    """What `analysis.py` of a study offers."""
+
+    run: Callable[[Context], StudyOutcome]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A published study.
+
+    Attributes:
+        slug: Its name on the command line; the name of its folder.
+        folder: Where it is.
+        about: Its `study.toml`.
+    """
+
+    slug: str
+    folder: Path
+    about: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+        return str(self.about["title"])
+
+    @property
+    def question(self) -> str:
+        """What was asked."""
+        return str(self.about["question"])
+
+    @property
+    def source(self) -> str:
+        """Where it was published."""
+        return str(self.about["source"])
+
+    def entry(self) -> dict[str, Any]:
+        """Like an entry of the registry: `name`, `summary`, `source`, `question`."""
+        return {"name": self.slug, "summary": self.about["summary"], "source": self.source, "question": self.question}
+
+    def analysis(self) -> PublishedStudy:
+        """Its `analysis.py`, loaded.
+
+        Raises:
+            StudyError: it has none, or no `run` in it.
+        """
+        path = self.folder / "analysis.py"
+        name = f"cclab.studies._{self.slug.replace('-', '_')}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise StudyError(f"{self.folder}: no analysis.py")
+        module: ModuleType = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module  # dataclasses look themselves up there
+        spec.loader.exec_module(module)
+        if not callable(getattr(module, "run", None)):
+            raise StudyError(f"{path}: no function run(context)")
+        return cast(PublishedStudy, module)
+
+
+def discover(library: Path = LIBRARY) -> list[Study]:
+    """Every study, by name.
+
+    Raises:
+        StudyError: a study.toml is not TOML or lacks something.
+    """
+    return [_load(path.parent) for path in sorted(library.glob("*/study.toml"))]
+
+
+def find(slug: str, library: Path = LIBRARY) -> Study:
+    """The study called `slug`.
+
+    Raises:
+        UnknownNameError: there is none; the message has the nearest name.
+    """
+    studies = {path.parent.name: path.parent for path in sorted(library.glob("*/study.toml"))}
+    if slug not in studies:
+        raise unknown("study", slug, studies)
+    return _load(studies[slug])
+
+
+def _load(folder: Path) -> Study:
+    try:
+        about = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise StudyError(f"{folder / 'study.toml'}: {error}") from None
+    for field in ("title", "summary", "question", "source"):
+        if not isinstance(about.get(field), str):
+            raise StudyError(f"{folder / 'study.toml'}: {field}: missing; write one line of text")
+    return Study(folder.name, folder.resolve(), about)

@@ -1,0 +1,154 @@
+"""Run a study and keep what it found in a folder: page, tables, figures; whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cclab import _core, store
+from cclab.errors import ResultError
+from cclab.results import versions
+from cclab.scenario import Scenario
+from cclab.studies.context import Context
+from cclab.studies.library import LIBRARY, Study
+from cclab.studies.outcome import Check, Comparison, StudyOutcome, to_csv
+
+SCHEMA = "cclab.study/1"
+PAGE = "report.html"
+
+
+def reproduce(
+    study: Study, place: Path, *, quick: bool, force: bool, progress: Callable[[float], None]
+) -> tuple[dict[str, Any], bool]:
+    """Run `study` and write `report.html`, `comparison.csv`, `checks.csv` and figures into `place`.
+
+    Args:
+        study: Which.
+        place: A folder; one of an earlier reproduction is replaced.
+        quick: Fewer points and replications.
+        force: Run even if nothing has changed since the last time.
+        progress: Called with the share done.
+
+    Returns:
+        What the study found, as in `study.json`, and whether it was run now.
+
+    Raises:
+        ResultError: `place` holds something else.
+        StudyError: the study cannot be run as it is written.
+    """
+    from cclab.report import write_report
+
+    key = _key(study, quick)
+    if not force and (earlier := _earlier(place, key)) is not None:
+        if not (place / PAGE).is_file():
+            write_report(place)
+        return earlier, False
+    about = {"study": study.slug, "key": key}
+    with store.whole_folder(place, SCHEMA, about, derived=(PAGE,)) as folder:
+        context = Context(study.folder, study.about, quick, folder, progress)
+        outcome = study.analysis().run(context)
+        found = _found(study, outcome, context)
+        _write(folder, outcome, found)
+        write_report(folder, schema=SCHEMA)
+    return found, True
+
+
+def load(place: Path, *, sealed: bool = True) -> dict[str, Any]:
+    """What a study found, from the folder that `reproduce` wrote.
+
+    Args:
+        place: The folder.
+        sealed: Whether it has its manifest already.
+
+    Raises:
+        ResultError: it is not whole.
+    """
+    if sealed:
+        store.open_folder(place, SCHEMA)
+    return dict(json.loads((place / "study.json").read_text(encoding="utf-8")))
+
+
+def tables(found: dict[str, Any]) -> list[Any]:
+    """Published beside measured, and the claims in words, for the terminal."""
+    from cclab.console import number, table
+
+    right = "right"
+    made = table(
+        found["title"], "Item", "Metric", "Unit", ("Published", right), ("Measured", right),
+        ("95 % interval", right), ("n", right), "Verdict",
+    )  # fmt: skip
+    for row in found["comparisons"]:
+        interval = "–" if row["ci_low"] is None else f"{number(row['ci_low'])} to {number(row['ci_high'])}"
+        made.add_row(
+            row["item"], row["metric"], row["unit"], number(row["published"]), number(row["measured"]), interval,
+            str(row["n"]), row["verdict"],
+        )  # fmt: skip
+    checks = table("claims in words", "Claim", "Verdict")
+    for row in found["checks"]:
+        checks.add_row(row["check"], row["verdict"])
+    return [made, *([checks] if found["checks"] else [])]
+
+
+def _found(study: Study, outcome: StudyOutcome, context: Context) -> dict[str, Any]:
+    return {
+        "slug": study.slug,
+        "title": study.title,
+        "question": study.question,
+        "source": study.source,
+        "quick": context.quick,
+        "summary": outcome.summary,
+        "differences": outcome.differences,
+        "method": outcome.method,
+        "comparisons": [asdict(row) for row in outcome.comparisons],
+        "checks": [asdict(row) for row in outcome.checks],
+        "figures": [
+            {"name": f.name, "title": f.title, "caption": f.caption, "data": f.data is not None}
+            for f in outcome.figures
+        ],
+        "runs": _runs(context.runs),
+        "versions": versions(),
+    }
+
+
+def _write(folder: Path, outcome: StudyOutcome, found: dict[str, Any]) -> None:
+    store.write_text(folder / "study.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    store.write_text(folder / "comparison.csv", to_csv(outcome.comparisons, Comparison))
+    store.write_text(folder / "checks.csv", to_csv(outcome.checks, Check))
+    figures = folder / "figures"
+    figures.mkdir()
+    for figure in outcome.figures:
+        figure.chart.save(figures / f"{figure.name}.svg")
+        if figure.data is not None:
+            figure.data.write_csv(figures / f"{figure.name}.csv", float_precision=9)
+
+
+def _runs(runs: Iterable[tuple[Scenario, int]]) -> list[dict[str, Any]]:
+    """Each distinct scenario once, with its seeds."""
+    seeds: dict[Scenario, list[int]] = {}
+    for scenario, seed in runs:
+        seeds.setdefault(scenario, []).append(seed)
+    return [{"name": s.name, "scenario": s.to_toml(), "seeds": sorted(set(n))} for s, n in seeds.items()]
+
+
+def _earlier(place: Path, key: str) -> dict[str, Any] | None:
+    try:
+        if store.open_folder(place, SCHEMA).get("key") != key:
+            return None
+        return load(place)
+    except (ResultError, OSError, ValueError):
+        return None
+
+
+def _key(study: Study, quick: bool) -> str:
+    """A hash of all that determines what a study finds: its folder, this package, the compiled core."""
+    package = Path(__file__).parents[1]
+    files = [p for p in study.folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    files += [p for p in package.rglob("*") if p.suffix in (".py", ".j2", ".css") and LIBRARY not in p.parents]
+    whole = hashlib.sha256(f"quick={quick}".encode())
+    for path in [*sorted(files), Path(_core.__file__)]:
+        whole.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()
