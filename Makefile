@@ -1,0 +1,58 @@
+# make demo    sets everything up and reproduces the Santa Cruz study; ends with a table and the path of its page
+# make test    sets up what it needs and runs every test, Rust and Python
+# make lint    formatting, lints and types;  make check = lint + test
+# make bench   the simulator's speed, beside ns-2 and ns-3 where they are installed
+# Everything stays inside this folder: .uv (the installer, where there is none), .venv, target, out.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+UV := $(or $(shell command -v uv 2>/dev/null),$(CURDIR)/.uv/bin/uv)
+RUN := $(UV) run --locked --quiet
+CARGO := cargo
+
+export UV_COMPILE_BYTECODE := 1
+export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
+# Do not wander off to other interpreters or environments.
+unexport VIRTUAL_ENV
+unexport PYTHONPATH
+
+.PHONY: help setup demo test test-rust test-python lint check bench clean
+help:
+	@sed -n 's/^# //p' Makefile
+
+$(CURDIR)/.uv/bin/uv:
+	$(PYTHON) -m venv $(CURDIR)/.uv
+	$(CURDIR)/.uv/bin/pip install --quiet --disable-pip-version-check "uv>=0.5,<1"
+
+# An edit to the core rebuilds it here (pyproject.toml, [tool.uv] cache-keys).
+setup: $(UV)
+	@$(UV) sync --locked --quiet || $(UV) sync --locked
+
+demo: setup
+	$(RUN) cclab reproduce santa-cruz --out out/santa-cruz
+
+test: test-rust test-python
+
+test-rust:
+	$(CARGO) test --workspace --exclude cclab-py --locked
+
+test-python: setup
+	$(RUN) pytest
+
+lint: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+
+check: lint test
+
+bench: setup
+	$(RUN) cclab bench --peers
+
+clean:
+	rm -rf .venv .uv target out
