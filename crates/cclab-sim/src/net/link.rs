@@ -201,12 +201,12 @@ impl Link {
         if let Some(impairments) = &mut self.impairments {
             lost = impairments.loses(packet);
             if lost && impairments.place == LossPlace::BeforeQueue {
-                return self.lose(now);
+                return self.lose(now, Reason::Lost);
             }
         }
         if self.instant {
             self.count_sent(now, now, packet);
-            return if lost { self.lose(now) } else { Outcome::Through };
+            return if lost { self.lose(now, Reason::LostBehind) } else { Outcome::Through };
         }
         self.forget_served(now);
         let (packets, bytes) = (self.waiting.len() as u64, self.waiting_bytes + u64::from(packet.size));
@@ -223,7 +223,7 @@ impl Link {
             self.measured.sojourn.record(Duration::ZERO);
         }
         self.count_sent(start, end, packet);
-        if lost { self.lose(end) } else { Outcome::Queued(self.launch(end, packet)) }
+        if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, packet)) }
     }
 
     /// Puts a packet whose last bit leaves at `departure` on its way.
@@ -249,10 +249,10 @@ impl Link {
         Pending { line, held, duplicated }
     }
 
-    fn lose(&mut self, at: Time) -> Outcome {
+    fn lose(&mut self, at: Time, reason: Reason) -> Outcome {
         self.tally.lost += 1;
         self.measured.losses += u64::from(self.measures(at));
-        Outcome::Gone(Reason::Lost, at)
+        Outcome::Gone(reason, at)
     }
 
     /// Notes a packet that waits until `start`.

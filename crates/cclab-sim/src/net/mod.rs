@@ -45,8 +45,12 @@ pub enum Event {
 /// Why a packet is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
+    /// By a full queue.
     Dropped,
+    /// By a loss model, before the queue.
     Lost,
+    /// By a loss model, behind the link.
+    LostBehind,
 }
 
 /// End of a route: the host.
@@ -142,6 +146,9 @@ impl Network {
                 }
                 Outcome::Gone(reason, at) => {
                     self.tallies[packet.flow as usize].gone += 1;
+                    if reason == Reason::LostBehind {
+                        self.note(now, index, EventKind::Queued, &packet);
+                    }
                     let kind = if reason == Reason::Dropped { EventKind::Dropped } else { EventKind::Lost };
                     self.note(at, index, kind, &packet);
                     return None;

@@ -1,0 +1,79 @@
+//! How fast the simulator is: data packets over the bottleneck per CPU second.
+//!
+//! `cargo run --release --example speed [CASE]`. CPU time is that of this process on Linux, wall time elsewhere.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use cclab_algo::Duration;
+use cclab_sim::scenario::*;
+use cclab_sim::tcp::Config;
+use support::*;
+
+/// A dumbbell whose flows have the base RTT: the bottleneck there and back is all that queues.
+fn dumbbell(law: &str, count: u32, rate: u64, rtt_ms: u64, seconds: f64, ssthresh: bool) -> Scenario {
+    let bdp = rate * rtt_ms / 8000;
+    let one_way = Duration::from_millis(rtt_ms) / 2;
+    let queue = Queue::DropTail { limit: Limit::Packets(bdp / 1500) };
+    let bottleneck = Link { queue, ..link("bottleneck", Some(rate), one_way) };
+    let mut scenario = path(seconds, bottleneck, link("bottleneck-reverse", Some(rate), one_way));
+    scenario.flows = (0..count)
+        .map(|i| {
+            let mut config = Config::linux(1448);
+            config.initial_ssthresh = ssthresh.then_some(bdp / u64::from(count));
+            let start_jitter = Duration::from_millis(if count > 1 { 1000 } else { 0 });
+            Flow { start_jitter, ..bulk(&format!("{law}-{}", i + 1), law, config) }
+        })
+        .collect();
+    scenario
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn cpu_seconds() -> f64 {
+    use std::time::{SystemTime, UNIX_EPOCH};
+    let schedstat = std::fs::read_to_string("/proc/self/schedstat").ok();
+    let on_cpu = schedstat.and_then(|s| s.split(' ').next()?.parse::<f64>().ok());
+    on_cpu.map_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64()), |ns| ns * 1e-9)
+}
+
+/// Peak resident memory of this process so far, MB (Linux).
+fn peak_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().nth(1)?.parse::<f64>().ok()).map_or(f64::NAN, |kb| kb / 1024.0)
+}
+
+fn main() {
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    let udp = {
+        let mut scenario = dumbbell("reno", 0, 800_000_000, 100, 60.0, false);
+        scenario.flows = vec![cbr("cbr", 810_000_000, 1500)];
+        scenario
+    };
+    let cases = [
+        ("udp-800M", udp),
+        ("single-800M-reno", dumbbell("reno", 1, 800_000_000, 100, 60.0, true)),
+        ("single-800M-cubic", dumbbell("cubic", 1, 800_000_000, 100, 60.0, true)),
+        ("single-800M-cubic-no-ssthresh", dumbbell("cubic", 1, 800_000_000, 100, 60.0, false)),
+        ("flows-10", dumbbell("cubic", 10, 1_000_000_000, 50, 10.0, true)),
+        ("flows-100", dumbbell("cubic", 100, 1_000_000_000, 50, 10.0, true)),
+        ("flows-1000", dumbbell("cubic", 1000, 1_000_000_000, 50, 10.0, true)),
+    ];
+    println!(
+        "{:30} {:>9} {:>9} {:>7} {:>12} {:>11} {:>8} {:>5}",
+        "case", "packets", "events", "cpu s", "packets/s", "events/s", "peak MB", "util"
+    );
+    for (name, scenario) in cases.iter().filter(|(name, _)| name.starts_with(&wanted)) {
+        let before = cpu_seconds();
+        let result = run(scenario);
+        let cpu = cpu_seconds() - before;
+        let (packets, events) = (result.engine.data_packets, result.engine.events);
+        println!(
+            "{name:30} {packets:9} {events:9} {cpu:7.3} {:12.0} {:11.0} {:8.1} {:5.3}",
+            packets as f64 / cpu,
+            events as f64 / cpu,
+            peak_mb(),
+            result.links[0].utilisation
+        );
+    }
+}

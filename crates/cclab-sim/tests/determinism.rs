@@ -1,0 +1,105 @@
+//! The same scenario with the same seed gives the same result to the bit: twice, in threads, on every build.
+
+mod support;
+
+use cclab_algo::{Duration, Rate, Time};
+use cclab_sim::scenario::*;
+use cclab_sim::tcp::{Config, Recovery};
+use support::*;
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// Datagrams through everything that a link can do to them: nothing here depends on TCP.
+fn datagrams() -> Scenario {
+    let change =
+        |s, rate| Change { at: Time::ZERO + Duration::from_secs(s), rate: Some(Rate(rate)), delay: Some(ms(s)) };
+    let losses = [
+        LossModel::GilbertElliott { p: 0.01, r: 0.3, good: 0.001, bad: 0.4 },
+        LossModel::Bernoulli { p: 0.01 },
+        LossModel::Periodic { every: 97 },
+    ];
+    let there = Link {
+        queue: Queue::DropTail { limit: Limit::Packets(20) },
+        overhead: 18,
+        loss: losses.map(|model| Loss { applies_to: AppliesTo::All, model }).to_vec(),
+        loss_place: LossPlace::AfterLink,
+        jitter: Some(Jitter::Exponential { mean: ms(1) }),
+        reorder: Some(Reorder { probability: 0.02, delay: ms(7) }),
+        duplicate: 0.01,
+        schedule: vec![change(3, 1_000_000), change(5, 0), change(6, 9_999_991)],
+        ..link("there", Some(6_666_667), ms(10))
+    };
+    let mut scenario = path(10.0, there, link("back", None, ms(10)));
+    scenario.warmup = Duration::from_secs(1);
+    let jittered = |flow| Flow { start_jitter: ms(300), send_jitter: ms(2), ..flow };
+    scenario.flows = vec![jittered(cbr("a", 3_000_000, 1000)), jittered(cbr("b", 4_000_001, 333))];
+    scenario.record = Record { samples: Sampling::OnChange, packets: true, capture: None };
+    scenario
+}
+
+/// Two TCP flows, with losses of data and ACKs.
+fn connections() -> Scenario {
+    let loss = |p| vec![Loss { applies_to: AppliesTo::All, model: LossModel::Bernoulli { p } }];
+    let queue = Queue::DropTail { limit: Limit::Packets(30) };
+    let there = Link { queue, loss: loss(0.002), ..link("there", Some(8_000_000), ms(20)) };
+    let mut scenario = path(20.0, there, Link { loss: loss(0.01), ..link("back", Some(8_000_000), ms(20)) });
+    let classic = bulk("classic", "newreno", Config::classic(1000, Recovery::NewReno));
+    scenario.flows = vec![Flow { send_jitter: ms(1), ..classic }, bulk("linux", "cubic", Config::linux(1448))];
+    scenario.record = Record {
+        samples: Sampling::Every(ms(100)),
+        packets: true,
+        capture: Some(Capture { at_receiver: false, snaplen: Some(60) }),
+    };
+    scenario
+}
+
+#[test]
+fn twice_and_in_threads_at_once() {
+    for (scenario, name) in [(datagrams(), "datagrams"), (connections(), "connections")] {
+        let first = run(&scenario);
+        assert!(first.engine.data_packets > 1000 && !first.samples.time_s.is_empty() | (name == "datagrams"));
+        let digest = first.digest();
+        assert_eq!(digest, run(&scenario).digest(), "{name}, one after the other");
+        let together: Vec<String> = std::thread::scope(|scope| {
+            let runs: Vec<_> = (0..2).map(|_| scope.spawn(|| run(&scenario).digest())).collect();
+            runs.into_iter().map(|thread| thread.join().expect("the run ends")).collect()
+        });
+        assert_eq!(together, [digest.clone(), digest.clone()], "{name}, at once");
+        let other = cclab_sim::sim::run(&scenario, 2).expect("it runs").digest();
+        assert_ne!(digest, other, "{name}: another seed, another result");
+    }
+}
+
+/// Taking pauses changes nothing.
+#[test]
+fn in_small_steps() {
+    let scenario = connections();
+    let mut sim = cclab_sim::sim::Simulation::new(&scenario, scenario.seed);
+    let mut share = 0.0;
+    while share < 1.0 {
+        let next = sim.advance(7).expect("within budget");
+        assert!(next >= share, "{next} after {share}");
+        share = next;
+    }
+    assert_eq!(sim.finish().expect("conserved").digest(), run(&scenario).digest());
+}
+
+/// The digests in `golden/digests.txt`, from debug and release builds and from every machine.
+#[test]
+fn as_on_every_other_machine_and_build() {
+    let golden = include_str!("golden/digests.txt");
+    let lines = golden.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let mut seen = 0;
+    for line in lines {
+        let (name, expected) = line.split_once(' ').expect("name and digest");
+        let scenario = match name {
+            "datagrams" => datagrams(),
+            other => panic!("no scenario called {other}"),
+        };
+        assert_eq!(run(&scenario).digest(), expected.trim(), "{name}: see golden/digests.txt");
+        seen += 1;
+    }
+    assert_eq!(seen, 1);
+}
