@@ -1,0 +1,396 @@
+//! What a script runs on: the endpoint's options out of directives, option lines and shell commands.
+
+use super::ast::{Packet, Setting};
+use crate::tcp::{Config, Pacing, Recovery, RtoStyle};
+use cclab_algo::Duration;
+use cclab_algo::cc::{self, CongestionControl, Context, Entry};
+use cclab_algo::params::Flavour;
+use cclab_algo::rng::Stream;
+
+/// Bytes that the timestamp option takes of every segment, padding included.
+const TIMESTAMPS: u32 = 12;
+
+/// The MSS of an Ethernet path: 1500 bytes without the headers of IPv4 and TCP.
+const ETHERNET_MSS: u32 = 1460;
+
+/// Whom ECN is granted (`net.ipv4.tcp_ecn`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EcnUse {
+    Never,
+    Always,
+    /// Whoever asks; Linux's default.
+    WhenAsked,
+}
+
+/// The surroundings of the endpoint under test.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    config: Config,
+    cc: &'static Entry,
+    ecn: EcnUse,
+    /// The MSS that a SYN offers.
+    mss: u32,
+    /// How far a packet or a return may be from its time.
+    pub tolerance: Duration,
+    /// Microseconds per tick of the timestamps in the script; 0: they are names, not numbers.
+    pub timestamp_tick: u64,
+    /// Whether packets that no line expects are a failure also after the last expected one.
+    pub every_packet: bool,
+}
+
+impl Setup {
+    /// The surroundings that `directives` and `options` describe.
+    ///
+    /// # Errors
+    /// The line, and what is wrong with it.
+    pub fn new(directives: &[Setting], options: &[Setting], notes: &mut Vec<String>) -> Result<Setup, (usize, String)> {
+        let mut setup = Setup {
+            config: Config::linux(ETHERNET_MSS),
+            cc: cc::find("cubic").or(cc::find("reno")).expect("the registry has Reno"),
+            ecn: EcnUse::WhenAsked,
+            mss: ETHERNET_MSS,
+            tolerance: Duration::from_millis(4),
+            timestamp_tick: 0,
+            every_packet: false,
+        };
+        setup.config.receive_buffer = 6 << 20;
+        // The profile comes first wherever it stands: it sets all that the others change.
+        for pass in [true, false] {
+            for setting in directives.iter().filter(|s| (s.key == "profile") == pass) {
+                setup.directive(&setting.key, &setting.value).map_err(|message| (setting.line, message))?;
+            }
+        }
+        for option in options {
+            setup.option(option, notes).map_err(|message| (option.line, message))?;
+        }
+        Ok(setup)
+    }
+
+    fn option(&mut self, option: &Setting, notes: &mut Vec<String>) -> Result<(), String> {
+        let key = format!("--{}", option.key);
+        match option.key.as_str() {
+            "tolerance_usecs" => self.tolerance = Duration::from_micros(number(&key, &option.value)?),
+            "tcp_ts_tick_usecs" => self.timestamp_tick = number(&key, &option.value)?,
+            "mss" => self.mss = number(&key, &option.value)?,
+            "mtu" => self.mss = number::<u32>(&key, &option.value)?.saturating_sub(40),
+            _ => notes.push(format!("line {}: {key} does nothing here", option.line)),
+        }
+        Ok(())
+    }
+
+    fn directive(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let config = &mut self.config;
+        match key {
+            "profile" => {
+                let receive_buffer = config.receive_buffer;
+                (*config, self.ecn) = match value {
+                    "linux" => (Config::linux(self.mss), EcnUse::WhenAsked),
+                    "classic" => (Config::classic(self.mss, Recovery::NewReno), EcnUse::Never),
+                    _ => return Err(not_one_of(key, value, "linux, classic")),
+                };
+                config.receive_buffer = receive_buffer;
+                if value == "classic" {
+                    self.cc = cc::find("reno").expect("the registry has Reno");
+                }
+            }
+            "recovery" => {
+                config.recovery = match value {
+                    "tahoe" => Recovery::Tahoe,
+                    "reno" => Recovery::Reno,
+                    "newreno" => Recovery::NewReno,
+                    "sack" => Recovery::Sack,
+                    "rack" => Recovery::Rack,
+                    _ => return Err(not_one_of(key, value, "tahoe, reno, newreno, sack, rack")),
+                };
+                config.sack = matches!(config.recovery, Recovery::Sack | Recovery::Rack);
+            }
+            "cc" => self.congestion_control(value)?,
+            "mss" => self.mss = number(key, value)?,
+            "sack" => config.sack = flag(key, value)?,
+            "timestamps" => config.timestamps = flag(key, value)?,
+            "window_scaling" => config.window_scaling = flag(key, value)?,
+            "ecn" => self.ecn = if flag(key, value)? { EcnUse::Always } else { EcnUse::Never },
+            "initial_window" => config.initial_window = number(key, value)?,
+            "initial_ssthresh" => config.initial_ssthresh = Some(number::<u64>(key, value)?),
+            "receive_buffer" => config.receive_buffer = number(key, value)?,
+            "ack_every" => config.delayed_ack.every = number(key, value)?,
+            "ack_timeout" => config.delayed_ack.timeout = milliseconds(key, value)?,
+            "ack_adaptive" => config.delayed_ack.adaptive = flag(key, value)?,
+            "quickack" => config.delayed_ack.quickack = number(key, value)?,
+            "rto_style" => {
+                config.rto.style = match value {
+                    "linux" => RtoStyle::Linux,
+                    "rfc6298" => RtoStyle::Rfc6298,
+                    _ => return Err(not_one_of(key, value, "linux, rfc6298")),
+                }
+            }
+            "rto_min" => config.rto.min = milliseconds(key, value)?,
+            "rto_max" => config.rto.max = milliseconds(key, value)?,
+            "rto_initial" => config.rto.initial = milliseconds(key, value)?,
+            "rto_granularity" => config.rto.granularity = milliseconds(key, value)?,
+            "dupthresh" => config.dupthresh = number(key, value)?,
+            "limited_transmit" => config.limited_transmit = flag(key, value)?,
+            "frto" => config.frto = flag(key, value)?,
+            "tlp" => config.tlp = flag(key, value)?,
+            "prr" => config.prr = flag(key, value)?,
+            "undo" => config.undo = flag(key, value)?,
+            "pacing" => config.pacing = if flag(key, value)? { Pacing::On } else { Pacing::Off },
+            "nagle" => config.nagle = flag(key, value)?,
+            "cwnd_validation" => config.cwnd_validation = flag(key, value)?,
+            "slow_start_after_idle" => config.slow_start_after_idle = flag(key, value)?,
+            "flavour" => {
+                config.flavour = match value {
+                    "linux" => Flavour::Linux,
+                    "paper" => Flavour::Paper,
+                    _ => return Err(not_one_of(key, value, "linux, paper")),
+                }
+            }
+            "every_packet" => self.every_packet = flag(key, value)?,
+            _ => return Err(not_one_of("directive", key, DIRECTIVES)),
+        }
+        Ok(())
+    }
+
+    /// Chooses a law by name.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn congestion_control(&mut self, name: &str) -> Result<(), String> {
+        let names = || cc::REGISTRY.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
+        self.cc = cc::find(name).ok_or_else(|| not_one_of("cc", name, &names()))?;
+        Ok(())
+    }
+
+    /// Nagle's algorithm on or off (TCP_NODELAY).
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.config.nagle = nagle;
+    }
+
+    /// The largest segment offered (TCP_MAXSEG).
+    pub fn set_mss(&mut self, mss: u32) {
+        self.mss = mss;
+    }
+
+    /// The receive buffer, in bytes. Linux doubles what SO_RCVBUF asks for and offers half of it.
+    pub fn set_receive_buffer(&mut self, bytes: u64) {
+        self.config.receive_buffer = bytes;
+    }
+
+    /// The options of an endpoint that listens or connects.
+    pub fn config(&self, listens: bool) -> Config {
+        let mut config = self.config.clone();
+        config.mss = self.mss.saturating_sub(if config.timestamps { TIMESTAMPS } else { 0 }).max(1);
+        config.ecn = self.ecn == EcnUse::Always || (listens && self.ecn == EcnUse::WhenAsked);
+        config
+    }
+
+    /// The law, in segments of the size that `peer`'s SYN leads to.
+    pub fn new_law(&self, config: &Config, peer: Option<&Packet>) -> Box<dyn CongestionControl> {
+        let syn = peer.map(Packet::to_segment);
+        let timestamps = config.timestamps && syn.is_none_or(|s| s.has_timestamps);
+        let offered = syn.map(|s| u32::from(s.mss)).filter(|mss| *mss > 0).unwrap_or(self.mss);
+        let context = Context {
+            mss: offered.min(self.mss).saturating_sub(if timestamps { TIMESTAMPS } else { 0 }).max(1),
+            initial_window: config.initial_window,
+            initial_ssthresh: config.initial_ssthresh,
+            flavour: config.flavour,
+            paced: config.pacing == Pacing::On,
+            rng: Stream::new(1, "script"),
+        };
+        self.cc.make(&context, &[]).expect("a law takes its own defaults")
+    }
+
+    /// Does what a shell command would do to the endpoint; what it would not is named in `notes`.
+    ///
+    /// # Errors
+    /// A setting that the endpoint has, with a value that it cannot have.
+    pub fn shell(&mut self, text: &str, line: usize, notes: &mut Vec<String>) -> Result<(), String> {
+        for command in text.split(['\n', ';']).map(|c| c.split('#').next().unwrap_or("").trim()) {
+            let words: Vec<&str> = command.split_whitespace().collect();
+            match words.as_slice() {
+                [] => {}
+                ["sysctl", settings @ ..] => {
+                    let mut settings = settings.iter().filter(|w| !w.starts_with('-')).copied();
+                    while let Some((key, value)) = pair(&mut settings, command) {
+                        self.sysctl(key, value, line, notes)?;
+                    }
+                }
+                ["ip", "route", ..] => self.route(&words, line, notes)?,
+                [file, ..] if file.ends_with("defaults.sh") => {
+                    self.defaults();
+                    notes.push(format!("line {line}: {file}: taken as the defaults of Linux's own test scripts"));
+                }
+                [program, ..] => notes.push(format!("line {line}: `{program}` is not run here: {command}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// What the `defaults.sh` of the public script collections sets.
+    fn defaults(&mut self) {
+        self.ecn = EcnUse::Never;
+        self.config.receive_buffer = 15 << 20;
+        self.config.slow_start_after_idle = false;
+        if let Some(cubic) = cc::find("cubic") {
+            self.cc = cubic;
+        }
+    }
+
+    fn sysctl(&mut self, key: &str, value: &str, line: usize, notes: &mut Vec<String>) -> Result<(), String> {
+        let config = &mut self.config;
+        let name = key.strip_prefix("net.ipv4.").unwrap_or(key);
+        let on = || number::<u32>(key, value).map(|n| n != 0);
+        match name {
+            "tcp_sack" => config.sack = on()?,
+            "tcp_timestamps" => config.timestamps = on()?,
+            "tcp_window_scaling" => config.window_scaling = on()?,
+            "tcp_ecn" => {
+                self.ecn = match number::<u32>(key, value)? {
+                    0 => EcnUse::Never,
+                    1 => EcnUse::Always,
+                    2 => EcnUse::WhenAsked,
+                    n @ 3.. => return Err(format!("{key}: {n} is AccECN, which cclab does not have; 0, 1 or 2")),
+                }
+            }
+            "tcp_congestion_control" => self.congestion_control(value)?,
+            "tcp_recovery" => config.recovery = if on()? { Recovery::Rack } else { Recovery::Sack },
+            "tcp_early_retrans" => config.tlp = on()?,
+            "tcp_frto" => config.frto = on()?,
+            "tcp_reordering" => config.dupthresh = number(key, value)?,
+            "tcp_slow_start_after_idle" => config.slow_start_after_idle = on()?,
+            "tcp_rmem" => {
+                let most = value.split_whitespace().last().unwrap_or("");
+                config.receive_buffer = number(key, most)?;
+            }
+            "tcp_min_tso_segs" | "tcp_tso_win_divisor" | "tcp_wmem" | "tcp_fastopen" | "tcp_syncookies" => {}
+            _ => notes.push(format!("line {line}: the sysctl {key} does nothing here")),
+        }
+        Ok(())
+    }
+
+    fn route(&mut self, words: &[&str], line: usize, notes: &mut Vec<String>) -> Result<(), String> {
+        for pair in words.windows(2) {
+            let [key, value] = pair else { continue };
+            match *key {
+                "initcwnd" => self.config.initial_window = number(key, value)?,
+                "rto_min" => self.config.rto.min = milliseconds(key, value.trim_end_matches("ms"))?,
+                "mtu" => self.mss = number::<u32>(key, value)?.saturating_sub(40),
+                "advmss" => self.mss = number(key, value)?,
+                "congctl" => self.congestion_control(value)?,
+                "initrwnd" | "quickack" | "hoplimit" | "features" => {
+                    notes.push(format!("line {line}: `ip route … {key}` does nothing here"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+const DIRECTIVES: &str = "profile, recovery, cc, mss, sack, timestamps, window_scaling, ecn, initial_window, \
+    initial_ssthresh, receive_buffer, ack_every, ack_timeout, ack_adaptive, quickack, rto_style, rto_min, rto_max, \
+    rto_initial, rto_granularity, dupthresh, limited_transmit, frto, tlp, prr, undo, pacing, nagle, cwnd_validation, \
+    slow_start_after_idle, flavour, every_packet";
+
+/// `key=value`, `key=a value in "quotes"` or `key = value` of a sysctl command.
+fn pair<'a>(words: &mut impl Iterator<Item = &'a str>, command: &'a str) -> Option<(&'a str, &'a str)> {
+    let word = words.next()?;
+    let Some((key, value)) = word.split_once('=') else {
+        let value = words.find(|w| *w != "=")?;
+        return Some((word, value));
+    };
+    if !value.starts_with(['"', '\'']) {
+        return Some((key, value));
+    }
+    // The words of a quoted value come next: they are part of it.
+    let quote = &value[..1];
+    let start = command.find(value)? + 1;
+    let end = command[start..].find(quote).map_or(command.len(), |i| start + i);
+    if !value[1..].ends_with(quote) {
+        words.find(|w| w.ends_with(quote));
+    }
+    Some((key, &command[start..end]))
+}
+
+fn not_one_of(key: &str, value: &str, allowed: &str) -> String {
+    format!("{key}: unknown \"{value}\"; allowed: {allowed}")
+}
+
+fn number<T: std::str::FromStr>(key: &str, value: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("{key}: \"{value}\" is not a whole number"))
+}
+
+fn flag(key: &str, value: &str) -> Result<bool, String> {
+    match value {
+        "true" | "on" | "1" => Ok(true),
+        "false" | "off" | "0" => Ok(false),
+        _ => Err(format!("{key}: \"{value}\" is not true or false")),
+    }
+}
+
+/// `200`, `200 ms` or `1.5 s`.
+fn milliseconds(key: &str, value: &str) -> Result<Duration, String> {
+    let (text, unit) = match value.strip_suffix("ms") {
+        Some(text) => (text, 1e-3),
+        None => value.strip_suffix('s').map_or((value, 1e-3), |text| (text, 1.0)),
+    };
+    match text.trim().parse::<f64>() {
+        Ok(x) if x >= 0.0 => Ok(Duration::from_secs_f64(x * unit)),
+        _ => Err(format!("{key}: \"{value}\" is not a time such as 200 ms or 1 s")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup(directives: &[(&str, &str)]) -> Result<Setup, (usize, String)> {
+        let settings: Vec<Setting> = directives
+            .iter()
+            .enumerate()
+            .map(|(i, (key, value))| Setting { line: i + 1, key: (*key).into(), value: (*value).into() })
+            .collect();
+        Setup::new(&settings, &[], &mut Vec::new())
+    }
+
+    #[test]
+    fn the_profile_comes_first() {
+        let config =
+            setup(&[("rto_min", "200 ms"), ("recovery", "reno"), ("profile", "classic")]).unwrap().config(true);
+        assert_eq!(config.rto.min, Duration::from_millis(200));
+        assert_eq!((config.recovery, config.initial_window, config.mss), (Recovery::Reno, 2, 1460));
+        assert_eq!(setup(&[]).unwrap().config(false).mss, 1448, "the MSS without the timestamps");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (key, value, message) in [
+            ("profil", "linux", "directive: unknown \"profil\"; allowed: profile, recovery, cc"),
+            ("recovery", "fast", "recovery: unknown \"fast\"; allowed: tahoe, reno, newreno, sack, rack"),
+            ("cc", "renoo", "cc: unknown \"renoo\"; allowed: reno"),
+            ("ack_every", "two", "ack_every: \"two\" is not a whole number"),
+            ("nagle", "yes", "nagle: \"yes\" is not true or false"),
+            ("rto_min", "-1 ms", "rto_min: \"-1 ms\" is not a time such as 200 ms or 1 s"),
+        ] {
+            let (line, found) = setup(&[(key, value)]).unwrap_err();
+            assert!(line == 1 && found.starts_with(message), "{found}");
+        }
+    }
+
+    #[test]
+    fn shell_commands_that_matter_are_done_and_others_are_named() {
+        let mut setup = setup(&[]).unwrap();
+        let mut notes = Vec::new();
+        let commands = "../common/defaults.sh\nsysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_ecn=1 # why\n\
+            sysctl -w net.ipv4.tcp_rmem=\"4096 131072 8388608\"; sysctl -q net.ipv4.tcp_foo=1\n\
+            ip route change 192.0.2.0/24 dev tun0 initcwnd 4 rto_min 300ms\ntc qdisc add dev tun0 root fq";
+        setup.shell(commands, 3, &mut notes).unwrap();
+        let config = setup.config(false);
+        assert!(!config.sack && config.ecn && !config.slow_start_after_idle);
+        assert_eq!((config.receive_buffer, config.initial_window), (8_388_608, 4));
+        assert_eq!(config.rto.min, Duration::from_millis(300));
+        assert_eq!(notes.len(), 3, "{notes:?}");
+        assert!(notes[1].contains("tcp_foo") && notes[2].contains("`tc`"), "{notes:?}");
+        assert!(setup.shell("sysctl -q net.ipv4.tcp_ecn=3", 1, &mut notes).unwrap_err().contains("AccECN"));
+    }
+}
