@@ -498,7 +498,9 @@ impl<'a> Parser<'a> {
         let negative = self.take("-")?;
         if self.peek_word()?.starts_with(|c: char| c.is_ascii_digit()) {
             let mut number = self.number("value", i64::MAX as u64)? as i64;
-            while self.take("*")? {
+            // Without blanks: a `*` on the next line is a time.
+            while self.rest().starts_with('*') {
+                self.at += 1;
                 number = number.saturating_mul(self.number("value", i64::MAX as u64)? as i64);
             }
             return Ok(Value::Number(if negative { -number } else { number }));
