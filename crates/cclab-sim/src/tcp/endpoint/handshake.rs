@@ -1,6 +1,6 @@
 //! Opening a connection: SYN, SYN-ACK, their options and their retransmission.
 
-use super::super::Recovery;
+use super::super::{Config, Recovery};
 use super::super::segment::{Flags, Segment};
 use super::{Endpoint, State, timestamp};
 use cclab_algo::cc::RestartEvent;
@@ -16,6 +16,9 @@ const SYN_RETRIES: u32 = 6;
 /// Window-scale shifts are at most 14 (RFC 7323 §2.3).
 const MAX_SCALE: u32 = 14;
 
+/// Bytes of every segment that the timestamp option takes, padding included.
+const TIMESTAMPS: u32 = 12;
+
 /// Where the handshake stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
@@ -24,6 +27,8 @@ pub(super) struct Handshake {
     /// When it is retransmitted.
     pub deadline: Time,
     initial: Duration,
+    /// The MSS option that our SYN carries: what we can take, whatever the peer can (RFC 9293 §3.7.1).
+    offered_mss: u32,
     sent: Option<Time>,
     retransmissions: u32,
     /// The peer's SYN asked for ECN, and we agree.
@@ -35,11 +40,12 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    pub fn new(initial: Duration) -> Handshake {
+    pub fn new(config: &Config) -> Handshake {
         Handshake {
             pending: false,
             deadline: Time::NEVER,
-            initial,
+            initial: config.rto.initial,
+            offered_mss: config.mss + if config.timestamps { TIMESTAMPS } else { 0 },
             sent: None,
             retransmissions: 0,
             ecn: false,
@@ -69,7 +75,7 @@ impl Endpoint {
         } else if !reply && config.ecn && shake.retransmissions == 0 {
             flags = flags | Flags::ECE | Flags::CWR;
         }
-        let mss = (config.mss + if config.timestamps { 12 } else { 0 }).min(65_535) as u16;
+        let mss = shake.offered_mss.min(65_535) as u16;
         let window_scale = offer_scale.then(|| scale_for(config.receive_buffer));
         self.snd.snd_nxt = 1;
         Segment {
@@ -139,10 +145,10 @@ impl Endpoint {
         shake.sack = config.sack && segment.sack_permitted;
         shake.timestamps = config.timestamps && segment.has_timestamps;
         shake.peer_scale = segment.window_scale.filter(|_| config.window_scaling);
-        if segment.mss != 0 {
-            let options = if shake.timestamps { 12 } else { 0 };
-            config.mss = config.mss.min(u32::from(segment.mss).saturating_sub(options).max(1));
-        }
+        // A peer without an MSS option can take what we can: ours is what the scenario says.
+        let peer = if segment.mss == 0 { shake.offered_mss } else { u32::from(segment.mss) };
+        let options = if shake.timestamps { TIMESTAMPS } else { 0 };
+        config.mss = peer.min(shake.offered_mss).saturating_sub(options).max(1);
     }
 
     /// The peer repeats its SYN or SYN-ACK: ours was lost.

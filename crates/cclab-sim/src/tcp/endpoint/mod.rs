@@ -144,7 +144,7 @@ impl Endpoint {
         Endpoint {
             state: State::Listen,
             rcv: Receiver::new(&config),
-            handshake: Handshake::new(config.rto.initial),
+            handshake: Handshake::new(&config),
             timestamps: false,
             ecn: false,
             time_wait_ends: Time::NEVER,

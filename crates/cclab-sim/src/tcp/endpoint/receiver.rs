@@ -96,6 +96,8 @@ impl Receiver {
     pub fn on_syn(&mut self, segment: &Segment) {
         self.rcv_nxt = segment.seq + 1;
         self.ts_recent = segment.ts_val;
+        // The SYN-ACK, or the ACK that completes the handshake, says so next.
+        self.last_ack_sent = 1;
         self.right_edge = self.rcv_nxt;
     }
 
