@@ -2,7 +2,6 @@
 
 from typing import Any
 
-
 __version__: str
 
 def check(scenario_json: str) -> str:
@@ -49,8 +48,9 @@ class Simulation:
 class Law:
     """A congestion control stepped by hand."""
 
-    def __init__(self, name: str, params_json: str, mss: int, initial_window: int, initial_ssthresh: int | None,
-                 flavour: str) -> None: ...
+    def __init__(
+        self, name: str, params_json: str, mss: int, initial_window: int, initial_ssthresh: int | None, flavour: str
+    ) -> None: ...
     def on_ack(self, **event: Any) -> None: ...
     def on_congestion(self, **event: Any) -> None: ...
     def on_timeout(self, **event: Any) -> None: ...
@@ -67,4 +67,3 @@ class Law:
 
 def run_script(text: str, name: str) -> str:
     """Run a timeline script in packetdrill's language; JSON ``{"name", "passed", "line", "message", "notes": []}``."""
-

@@ -54,8 +54,8 @@ class Step:
     """A congestion control and the little that an endpoint would tell it by itself.
 
     Each hook takes the fields of its event as keywords, in SI units, and fills in what follows from the calls before:
-    the time stays where it was, the smallest and the smoothed RTT are kept, bytes delivered are those acknowledged, and the
-    bytes in flight are the window.
+    the time stays where it was, the smallest and the smoothed RTT are kept, bytes delivered are those acknowledged,
+    and the bytes in flight are the window.
     """
 
     def __init__(self, name: str, mss: int, law: _core.Law) -> None:

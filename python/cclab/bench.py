@@ -90,7 +90,9 @@ def _peers_script() -> Path:
     for root in [Path(__file__).resolve().parents[2], Path.cwd(), *Path.cwd().parents]:
         if (root / inside).is_file():
             return root / inside
-    raise UnknownNameError(f"the scripts for ns-2 and ns-3 ({inside}) are in cclab's repository; run this in a clone of it")
+    raise UnknownNameError(
+        f"the scripts for ns-2 and ns-3 ({inside}) are in cclab's repository; run this in a clone of it"
+    )
 
 
 def tables(rows: list[dict[str, Any]], others: list[dict[str, Any]] | None) -> list[Any]:
@@ -123,7 +125,9 @@ def _beside(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> Any:
         name = " ".join(str(part) for part in (other["simulator"], other.get("version")) if part)
         rate = other.get("packets_per_cpu_s")
         if rate is None:
-            made.add_row(other.get("case") or "all", name, f"not installed: {other.get('package') or 'see its page'}", "")
+            made.add_row(
+                other.get("case") or "all", name, f"not installed: {other.get('package') or 'see its page'}", ""
+            )
         else:
             ratio = ours[other["case"]] / rate if other["case"] in ours else None
             made.add_row(other["case"], name, _millions(rate), "" if ratio is None else f"{number(ratio, 2)} × as fast")

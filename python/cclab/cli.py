@@ -40,7 +40,9 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version.")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
+)
 def cli() -> None:
     """A laboratory for congestion control.
 
@@ -57,7 +59,7 @@ def cli() -> None:
     """
 
 
-@cli.command()
+@cli.command(short_help="Write an example scenario to start from.")
 @click.argument("file", default="scenario.toml", type=_FOLDER)
 def init(file: Path) -> None:
     """Write a commented example scenario to FILE (default scenario.toml; - is stdout)."""
@@ -74,7 +76,7 @@ def init(file: Path) -> None:
     click.echo(f"Wrote {file}. Run it with: cclab run {file}", err=True)
 
 
-@cli.command()
+@cli.command(short_help="Run a scenario and print what happened.")
 @click.argument("scenario", type=_FOLDER)
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Instead of the scenario's own.")
 @click.option("--backend", type=click.Choice(["sim"]), default="sim", help="What runs it: sim, packet by packet.")
@@ -102,7 +104,7 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
         console.note(f"Kept in {out}. A page with figures: cclab report {out}")
 
 
-@cli.command("list")
+@cli.command("list", short_help="List algorithms, queues, topologies, studies.")
 @click.argument("kind", required=False, type=click.Choice(["algorithms", "queues", "topologies", "studies"]))
 def list_(kind: str | None) -> None:
     """List what there is: algorithms, queues, topologies, studies; one line each, with its source."""
@@ -118,11 +120,11 @@ def list_(kind: str | None) -> None:
         click.echo("Parameters, defaults and bounds of any of them: cclab describe NAME", err=True)
 
 
-@cli.command()
+@cli.command(short_help="Show parameters, defaults, bounds and source of one of them.")
 @click.argument("name")
 def describe(name: str) -> None:
     """Describe NAME, an algorithm, queue, topology or study: parameters, defaults, bounds, source."""
-    from cclab import console, registry
+    from cclab import registry
 
     everything = _everything()
     for kind, entries in everything.items():
@@ -133,7 +135,7 @@ def describe(name: str) -> None:
     raise registry.unknown("name", name, (e["name"] for entries in everything.values() for e in entries))
 
 
-@cli.command()
+@cli.command(short_help="Run a published experiment again.")
 @click.argument("study")
 @click.option("--quick", is_flag=True, help="Fewer points and replications, every part present: about two minutes.")
 @click.option("--out", type=_FOLDER, help="Folder for page, tables and figures (default out/STUDY).")
@@ -149,11 +151,13 @@ def reproduce(study: str, quick: bool, out: Path | None, force: bool) -> None:
     for table in studies.tables(found_now):
         console.show(table)
     if not fresh:
-        console.note("Nothing has changed since the last time, so this is what was measured then (--force runs it again).")
+        console.note(
+            "Nothing has changed since the last time, so this is what was measured then (--force runs it again)."
+        )
     click.echo(str(place / "report.html"))
 
 
-@cli.command()
+@cli.command(short_help="Make a page with figures from a kept result.")
 @click.argument("folder", type=_FOLDER)
 def report(folder: Path) -> None:
     """Make a page, report.html, from what `run --out` or `reproduce` left in FOLDER."""
@@ -162,7 +166,7 @@ def report(folder: Path) -> None:
     click.echo(str(write_report(folder)))
 
 
-@cli.command()
+@cli.command(short_help="Draw figures from a kept result.")
 @click.argument("folder", type=_FOLDER)
 @click.option("--format", "kind", type=click.Choice(["svg", "pdf", "png"]), default="svg", help="Default svg.")
 @click.option("--out", type=_FOLDER, help="Where to (default FOLDER/plots).")
@@ -180,7 +184,7 @@ def plot(folder: Path, kind: str, out: Path | None) -> None:
         click.echo(str(place / f"{name}.{kind}"))
 
 
-@cli.command()
+@cli.command(short_help="Run timeline tests in packetdrill's language.")
 @click.argument("files", nargs=-1, required=True, type=_FOLDER)
 def script(files: tuple[Path, ...]) -> None:
     """Run timeline tests in packetdrill's language against the TCP endpoint, in virtual time."""
@@ -206,7 +210,9 @@ def script(files: tuple[Path, ...]) -> None:
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
 @click.option("--peers", is_flag=True, help="Also run the same cases in ns-2 and ns-3, where they are installed.")
-@click.option("--repeat", type=click.IntRange(1, 100), default=3, help="Runs of a case; the median is shown (default 3).")
+@click.option(
+    "--repeat", type=click.IntRange(1, 100), default=3, help="Runs of a case; the median is shown (default 3)."
+)
 @click.option("--case", "cases", multiple=True, help="Only this case; may be given more than once.")
 def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...]) -> None:
     """Measure the simulator's speed: data packets over the bottleneck per second of CPU time."""
@@ -263,7 +269,9 @@ def _toml(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}"
-    return "" if value is None else f'"{value}"' if isinstance(value, str) else str(value)
+    if value is None:
+        return ""
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _allowed(param: dict[str, Any]) -> str:
@@ -271,7 +279,7 @@ def _allowed(param: dict[str, Any]) -> str:
         return ", ".join(f'"{word}"' for word in param["choices"])
     if param.get("min") is not None:
         return f"{param['min']:g} to {param['max']:g}"
-    return {"flag": "true, false", "text": "text"}.get(param["kind"], param["kind"])
+    return "true, false" if param["kind"] == "flag" else str(param["kind"])
 
 
 def _read(file: Path) -> str:

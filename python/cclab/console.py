@@ -63,12 +63,12 @@ def number(value: Any, digits: int = 4) -> str:
     """A figure with so many significant digits; a dash where there is none."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if value == 0:
-        return "0"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    if abs(value) < 1e-3:
+        return f"{value:.1e}"
     places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{places}f}" if places <= 8 else f"{value:.{digits - 1}e}"
+    return f"{value:,.{places}f}"
 
 
 def percent(part: float | None) -> str:
@@ -94,7 +94,7 @@ def _flow_table(result: Result) -> Table:
         )  # fmt: skip
         for (law,), of in rows.group_by("cc", maintain_order=True):
             goodput = of["goodput_bps"] / 1e6
-            sent, again = of["segments_sent"].sum(), of["segments_retransmitted"].sum()
+            sent, again = int(of["segments_sent"].sum()), int(of["segments_retransmitted"].sum())
             made.add_row(
                 str(law), number(of.height), number(goodput.sum()), number(goodput.mean()), number(goodput.min()),
                 number(goodput.max()), percent(again / sent if sent else None), number(of["timeouts"].sum()),
@@ -131,7 +131,7 @@ def _link_table(result: Result) -> Table:
     rows = result.links.to_dicts()
     busy = [row for row in rows if math.isfinite(row["utilisation"])] or rows
     for row in busy[:_MANY_FLOWS]:
-        limit = number(row["queue_limit_packets"], 6)
+        limit = number(row["queue_limit_packets"])
         if math.isfinite(row["queue_limit_bytes"]):
             limit = f"{row['queue_limit_bytes'] / 1e3:g} kB"
         made.add_row(
@@ -141,7 +141,9 @@ def _link_table(result: Result) -> Table:
         )  # fmt: skip
     hidden = len(rows) - len(busy[:_MANY_FLOWS])
     if hidden:
-        made.caption = f"{hidden} further links, infinitely fast or beyond the first {_MANY_FLOWS}, are in links.parquet"
+        made.caption = (
+            f"{hidden} further links, infinitely fast or beyond the first {_MANY_FLOWS}, are in links.parquet"
+        )
     return made
 
 
@@ -172,6 +174,7 @@ class Progress:
         return self
 
     def __call__(self, done: float) -> None:
+        """The share done, from 0 to 1."""
         if not self._wanted:
             return
         with self._lock:

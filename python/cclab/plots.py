@@ -8,6 +8,8 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 # Okabe & Ito, Color Universal Design (2008), without the yellow that vanishes on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _DASHES = ("-", (0, (6, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
-_STYLE = {
+STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
@@ -48,6 +50,11 @@ _STYLE = {
 }
 _MOST_POINTS = 4000  # of one line; a minimum and a maximum stand for each stretch beyond that
 _MOST_LINES = 7  # drawn and named one by one; beyond that flows of one law share a colour
+
+
+def styled() -> AbstractContextManager[None]:
+    """matplotlib's settings for our figures, within a `with` block."""
+    return mpl.rc_context(STYLE)
 
 
 class Chart(Figure):
@@ -75,6 +82,14 @@ class Chart(Figure):
         finally:
             partial.unlink(missing_ok=True)
 
+    def legend_below(self) -> None:
+        """One legend for all axes, below them."""
+        named: dict[str, Any] = {}
+        for axes in self.axes:
+            named |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        if named:
+            self.legend(named.values(), named.keys(), loc="outside lower center", ncols=min(len(named), 4))
+
     def svg(self) -> str:
         """The figure as SVG text, the same for the same data."""
         return self._render("svg").decode()
@@ -82,7 +97,7 @@ class Chart(Figure):
     def _render(self, kind: str) -> bytes:
         out = io.BytesIO()
         dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-        with mpl.rc_context(_STYLE):
+        with styled():
             self.savefig(out, format=kind, dpi=200, metadata=dates[kind])
         return out.getvalue()
 
@@ -105,18 +120,19 @@ class Plots:
             flows: Labels; `None` is all.
         """
         table = self._samples("samples", "flow", start_s, end_s, flows)
+        few = table["flow"].n_unique() <= _MOST_LINES
 
         def draw(axes: Axes, of: pl.DataFrame, look: dict[str, Any]) -> None:
             axes.step(*thin(of["time_s"], of["cwnd_bytes"] / 1e3), where="post", **look)
-            if table["flow"].n_unique() <= _MOST_LINES:
+            if few:
                 dashed = {**look, "linestyle": (0, (3, 2)), "linewidth": 0.8, "label": None, "alpha": 0.8}
                 axes.step(*thin(of["time_s"], of["ssthresh_bytes"] / 1e3), where="post", **dashed)
 
-        chart = self._lines(table, "flow", "Congestion window (kB)", draw)
-        if table["flow"].n_unique() <= _MOST_LINES and table["ssthresh_bytes"].is_finite().any():
-            chart.axes[0].plot([], [], color="#666666", linestyle=(0, (3, 2)), linewidth=0.8, label="ssthresh")
-            _legend(chart.axes[0])
-        return chart
+        def threshold(axes: Axes) -> None:
+            if few and table["ssthresh_bytes"].is_finite().any():
+                axes.plot([], [], color="#666666", linestyle=(0, (3, 2)), linewidth=0.8, label="ssthresh")
+
+        return self._lines(table, "flow", "Congestion window (kB)", draw, threshold)
 
     def rtt(self, start_s: float = 0.0, end_s: float | None = None, flows: Sequence[str] | None = None) -> Chart:
         """Round-trip time samples of the sender over time; milliseconds."""
@@ -158,7 +174,9 @@ class Plots:
         return self._lines(table, "flow", f"Goodput (Mbit/s), mean over {_seconds(width)}", draw)
 
     def queue(self, start_s: float = 0.0, end_s: float | None = None, links: Sequence[str] | None = None) -> Chart:
-        """What waits at the busiest queues over time, the limit as a line; packets, or kilobytes where the limit is in bytes.
+        """What waits at the busiest queues over time, the limit as a line.
+
+        In packets, or in kilobytes where the limit is in bytes.
 
         Args:
             start_s: From here.
@@ -175,16 +193,16 @@ class Plots:
         def draw(axes: Axes, of: pl.DataFrame, look: dict[str, Any]) -> None:
             axes.step(*thin(of["time_s"], of[column] * scale), where="post", **look)
 
-        chart = self._lines(table, "link", f"Queue ({unit} waiting)", draw)
-        if limit is not None:
-            text = f"limit: {limit * scale:g} {unit}"
-            chart.axes[0].axhline(limit * scale, color="#666666", linestyle=":", linewidth=1, label=text)
-            _legend(chart.axes[0])
-        return chart
+        def ceiling(axes: Axes) -> None:
+            if limit is not None:
+                text = f"limit: {limit * scale:g} {unit}"
+                axes.axhline(limit * scale, color="#666666", linestyle=":", linewidth=1, label=text)
+
+        return self._lines(table, "link", f"Queue ({unit} waiting)", draw, ceiling)
 
     def all(self) -> dict[str, Chart]:
         """Every figure for which there are samples, by name."""
-        charts = {}
+        charts: dict[str, Chart] = {}
         if self._result.samples.height:
             charts |= {"cwnd": self.cwnd(), "throughput": self.throughput(), "rtt": self.rtt()}
         if self._result.link_samples.height:
@@ -208,7 +226,7 @@ class Plots:
     ) -> pl.DataFrame:
         table: pl.DataFrame = getattr(self._result, name)
         if not table.height:
-            raise ResultError(f'nothing was sampled, so there is nothing to draw; record = {{ samples = "10 ms" }}')
+            raise ResultError('nothing was sampled, so there is nothing to draw; record = { samples = "10 ms" }')
         if wanted is not None:
             unknown = set(wanted) - set(table[by].unique())
             if unknown:
@@ -219,20 +237,28 @@ class Plots:
         return table if end_s is None else table.filter(pl.col("time_s") <= end_s)
 
     def _lines(
-        self, table: pl.DataFrame, by: str, label: str, draw: Callable[[Axes, pl.DataFrame, dict[str, Any]], None]
+        self,
+        table: pl.DataFrame,
+        by: str,
+        label: str,
+        draw: Callable[[Axes, pl.DataFrame, dict[str, Any]], None],
+        further: Callable[[Axes], None] | None = None,
     ) -> Chart:
-        with mpl.rc_context(_STYLE):
+        with styled():
             chart = Chart()
             axes = chart.add_subplot()
             looks = self._looks(table[by].unique(maintain_order=True).to_list(), by)
             for (name,), of in table.group_by(by, maintain_order=True):
                 draw(axes, of, looks[str(name)])
+            if further is not None:
+                further(axes)
             axes.set_xlabel("Time (s)")
             axes.set_ylabel(label)
             axes.set_ylim(bottom=0)
-            axes.margins(x=0)
-            axes.set_title(f"{self._result.name} · seed {self._result.seed}", color="#555555")
-            _legend(axes)
+            if table.height:
+                axes.set_xlim(float(table["time_s"].min()), float(table["time_s"].max()))  # type: ignore[arg-type]
+            axes.set_title(f"{self._result.name}, seed {self._result.seed}", color="#555555")
+            chart.legend_below()
         return chart
 
     def _looks(self, names: list[str], by: str) -> dict[str, dict[str, Any]]:
@@ -271,18 +297,10 @@ def thin(x: pl.Series, y: pl.Series, most: int = _MOST_POINTS) -> tuple[NDArray[
     edges = np.linspace(0, len(xs), most // 2 + 1).astype(int)
     keep = [0, len(xs) - 1]
     finite = np.where(np.isfinite(ys), ys, 0.0)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         keep += [low + int(finite[low:high].argmin()), low + int(finite[low:high].argmax())]
     index = np.unique(keep)
     return xs[index], ys[index]
-
-
-def _legend(axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        columns = min(len(labels), 4)
-        axes.legend(handles, labels, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.1)
-        axes.set_title(axes.get_title(loc="left"), loc="left", pad=4 + 12 * (1 + (len(labels) - 1) // columns))
 
 
 def _round_bin(width: float) -> float:

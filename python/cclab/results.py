@@ -23,11 +23,12 @@ SCHEMA = "cclab.result/1"
 JSON_SCHEMA = "cclab.run/1"
 TABLES = ("flows", "links", "samples", "link_samples", "signals", "packets")
 _NO_LINK = 2**32 - 1  # events at a host, not at a link
-_JSON_FLOW = (
-    "label cc goodput_bps throughput_bps segments_sent segments_retransmitted timeouts rtt_mean_s rtt_min_s "
-    "owd_mean_s owd_var_s2 cwnd_mean_segments"
-).split()
-_JSON_LINK = "name utilisation drops losses marks queue_mean_packets queue_max_packets".split()
+# The columns that every reader of the JSON may rely on, first; the others follow.
+_JSON_FLOW = [
+    "label", "cc", "goodput_bps", "throughput_bps", "segments_sent", "segments_retransmitted", "timeouts",
+    "rtt_mean_s", "rtt_min_s", "owd_mean_s", "owd_var_s2", "cwnd_mean_segments",
+]  # fmt: skip
+_JSON_LINK = ["name", "utilisation", "drops", "losses", "marks", "queue_mean_packets", "queue_max_packets"]
 
 
 class Result:

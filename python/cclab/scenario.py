@@ -154,8 +154,8 @@ class Scenario:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The scenario in a dict of the shape of the TOML file."""
-        data = plain(data)
-        return cls._of(data, json.loads(_core.check(_encode(data))))
+        written: dict[str, Any] = plain(data)
+        return cls._of(written, json.loads(_core.check(_encode(written))))
 
     @classmethod
     def _of(cls, data: dict[str, Any], checked: dict[str, Any]) -> Self:

@@ -106,9 +106,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
         return min(max(x, 0.0), 1.0)
     if x > (a + 1) / (a + b + 2):  # it converges fast on the other side only
         return 1.0 - _incomplete_beta(b, a, 1.0 - x)
-    front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    )
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
     c, d = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1))
     fraction = d
     for m in range(1, 500):

@@ -20,9 +20,7 @@ _COUNT = itertools.count()  # folders of one process that are written at once ha
 
 
 @contextlib.contextmanager
-def whole_folder(
-    place: Path, schema: str, manifest: dict[str, Any], derived: tuple[str, ...] = ()
-) -> Iterator[Path]:
+def whole_folder(place: Path, schema: str, manifest: dict[str, Any], derived: tuple[str, ...] = ()) -> Iterator[Path]:
     """Fill a new folder; when the block ends well it is sealed with its manifest and becomes `place`.
 
     Args:

@@ -63,7 +63,8 @@ def _run_page(folder: Path) -> str:
         for name, chart in result.plot.all().items()
     ]
     scenario = (folder / "scenario.toml").read_text(encoding="utf-8")
-    return _render("run.html.j2", result=result, scenario=scenario, figures=figures, title=result.name)
+    links = result.links.filter(result.links["rate_bps"].is_finite()).head(50).to_dicts()
+    return _render("run.html.j2", result=result, links=links, scenario=scenario, figures=figures, title=result.name)
 
 
 def _study_page(folder: Path, sealed: bool) -> str:

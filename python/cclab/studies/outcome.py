@@ -117,7 +117,9 @@ def compare(
     tolerance: float = 0.0,
     note: str = "",
 ) -> Comparison:
-    """A row from replications: it agrees if the published number lies in our 95 % interval (Student's t), widened by a tolerance.
+    """A row from replications.
+
+    It agrees if the published number lies in our 95 % interval (Student's t), widened by a tolerance.
 
     Args:
         item: What it is about.
@@ -136,7 +138,9 @@ def compare(
     if published is not None:
         slack = tolerance * abs(published)
         verdict = "agrees" if low - slack <= published <= high + slack else "differs"
-    return Comparison(item, metric, unit, published, ours.value, _known(ours.low), _known(ours.high), ours.n, verdict, note)
+    return Comparison(
+        item, metric, unit, published, ours.value, _known(ours.low), _known(ours.high), ours.n, verdict, note
+    )
 
 
 def to_csv(rows: Sequence[Comparison] | Sequence[Check], kind: type[Comparison] | type[Check]) -> str:
@@ -150,7 +154,9 @@ def to_csv(rows: Sequence[Comparison] | Sequence[Check], kind: type[Comparison] 
 
 
 def _cell(value: Any) -> Any:
-    return f"{value:.10g}" if isinstance(value, float) and math.isfinite(value) else "" if _known(value) is None else value
+    return (
+        f"{value:.10g}" if isinstance(value, float) and math.isfinite(value) else "" if _known(value) is None else value
+    )
 
 
 def _known(value: Any) -> Any:
