@@ -3,7 +3,7 @@
 use crate::app::{Flow, Kind};
 use crate::net::{Body, CE, Event, Network, Packet};
 use crate::scenario::{Sampling, Scenario};
-use crate::trace::pcap::{Capture, Payload};
+use crate::trace::pcap::Capture;
 use crate::trace::{EngineStats, FlowSamples, LinkSamples, RunResult, Signals};
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
@@ -295,11 +295,7 @@ impl Simulation {
         if let Some((capture, host)) = &mut self.recorder.capture
             && *host == end
         {
-            let payload = match &packet.body {
-                Body::Tcp(segment) => Payload::Tcp(segment),
-                Body::Udp(datagram) => Payload::Udp { number: datagram.number, ip_bytes: packet.size },
-            };
-            capture.record(now, packet.flow as usize, packet.forward, payload, packet.ecn);
+            capture.record(now, packet);
         }
     }
 

@@ -5,6 +5,7 @@
 //!
 //! Sources: draft-ietf-opsawg-pcapng (blocks), RFC 791, 768, 9293, 7323, 2018 (headers and options).
 
+use crate::net::{Body, Datagram, Packet};
 use crate::scenario::{self, Flow, Scenario, Traffic};
 use crate::tcp::{Flags, Segment};
 use cclab_algo::Time;
@@ -28,21 +29,7 @@ pub struct Capture {
     options: scenario::Capture,
     writer: PcapNgWriter<Vec<u8>>,
     flows: Vec<Ends>,
-    packet: Vec<u8>,
-}
-
-/// What a captured packet carries.
-#[derive(Clone, Copy, Debug)]
-pub enum Payload<'a> {
-    /// A TCP segment.
-    Tcp(&'a Segment),
-    /// A UDP datagram.
-    Udp {
-        /// Its number in the flow.
-        number: u64,
-        /// Bytes of its IP packet, headers included.
-        ip_bytes: u32,
-    },
+    bytes: Vec<u8>,
 }
 
 /// The two ends of a flow on the wire; client first.
@@ -69,7 +56,7 @@ impl Capture {
             ..Default::default()
         };
         let writer = PcapNgWriter::with_section_header(Vec::new(), section).expect("memory takes every write");
-        let mut capture = Capture { options, writer, flows: Vec::new(), packet: Vec::new() };
+        let mut capture = Capture { options, writer, flows: Vec::new(), bytes: Vec::new() };
         capture.write_names(scenario);
 
         let mut interfaces = vec![None; scenario.nodes.len()];
@@ -86,21 +73,21 @@ impl Capture {
         capture
     }
 
-    /// Records a packet that passed the capturing host of `flow` at `now`, sent by its client (the data source)
-    /// or its server; `ecn`: the codepoint its IP header carries here.
-    pub fn record(&mut self, now: Time, flow: usize, from_client: bool, payload: Payload, ecn: u8) {
-        let ends = &self.flows[flow];
-        self.packet.clear();
-        match payload {
-            Payload::Tcp(segment) => ends.tcp(from_client, segment, ecn, &mut self.packet),
-            Payload::Udp { number, ip_bytes } => ends.udp(from_client, number, ip_bytes, ecn, &mut self.packet),
+    /// Records a packet that passed the capturing host of its flow at `now`.
+    pub fn record(&mut self, now: Time, packet: &Packet) {
+        let ends = &self.flows[packet.flow as usize];
+        self.bytes.clear();
+        match &packet.body {
+            Body::Tcp(segment) => ends.tcp(packet, segment, &mut self.bytes),
+            Body::Udp(datagram) => ends.udp(packet, datagram, &mut self.bytes),
         }
+        debug_assert_eq!(self.bytes.len(), packet.size as usize, "{packet:?}");
         let snaplen = self.options.snaplen.map_or(usize::MAX, |n| n as usize);
         let block = EnhancedPacketBlock {
             interface_id: ends.interface,
             timestamp: std::time::Duration::from_nanos(now.0),
-            original_len: self.packet.len() as u32,
-            data: Cow::Borrowed(&self.packet[..self.packet.len().min(snaplen)]),
+            original_len: self.bytes.len() as u32,
+            data: Cow::Borrowed(&self.bytes[..self.bytes.len().min(snaplen)]),
             options: vec![],
         };
         self.writer.write_pcapng_block(block).expect("memory takes every write");
@@ -160,8 +147,8 @@ impl Ends {
         Ends { addresses: [address(flow.from), address(flow.to)], ports, isns, ttls, interface }
     }
 
-    fn tcp(&self, from_client: bool, segment: &Segment, ecn: u8, out: &mut Vec<u8>) {
-        let (me, peer) = if from_client { (0, 1) } else { (1, 0) };
+    fn tcp(&self, packet: &Packet, segment: &Segment, out: &mut Vec<u8>) {
+        let (me, peer) = ends(packet);
         let has = |flag| segment.flags.has(flag);
         let mut tcp = TcpHeader {
             source_port: self.ports[me],
@@ -181,18 +168,17 @@ impl Ends {
         };
         let payload = &ZEROS[..segment.len as usize];
         let id = identification(segment.sent.0 ^ segment.seq.rotate_left(20) ^ segment.ack.rotate_left(40));
-        let ip = self.ip(from_client, IpNumber::TCP, tcp.header_len() + payload.len(), id, ecn);
+        let ip = self.ip(packet, IpNumber::TCP, tcp.header_len() + payload.len(), id);
         tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).expect("an IP packet holds a segment");
         out.extend_from_slice(&ip.to_bytes());
         out.extend_from_slice(&tcp.to_bytes());
         out.extend_from_slice(payload);
     }
 
-    fn udp(&self, from_client: bool, number: u64, ip_bytes: u32, ecn: u8, out: &mut Vec<u8>) {
-        let (me, peer) = if from_client { (0, 1) } else { (1, 0) };
-        let headers = Ipv4Header::MIN_LEN + UdpHeader::LEN;
-        let payload = &ZEROS[..(ip_bytes as usize).saturating_sub(headers)];
-        let ip = self.ip(from_client, IpNumber::UDP, UdpHeader::LEN + payload.len(), identification(number), ecn);
+    fn udp(&self, packet: &Packet, datagram: &Datagram, out: &mut Vec<u8>) {
+        let (me, peer) = ends(packet);
+        let payload = &ZEROS[..datagram.len as usize];
+        let ip = self.ip(packet, IpNumber::UDP, UdpHeader::LEN + payload.len(), identification(datagram.number));
         let udp = UdpHeader::with_ipv4_checksum(self.ports[me], self.ports[peer], &ip, payload)
             .expect("an IP packet holds a datagram");
         out.extend_from_slice(&ip.to_bytes());
@@ -200,17 +186,22 @@ impl Ends {
         out.extend_from_slice(payload);
     }
 
-    fn ip(&self, from_client: bool, protocol: IpNumber, payload_len: usize, id: u16, ecn: u8) -> Ipv4Header {
-        let (me, peer) = if from_client { (0, 1) } else { (1, 0) };
+    fn ip(&self, packet: &Packet, protocol: IpNumber, payload_len: usize, id: u16) -> Ipv4Header {
+        let (me, peer) = ends(packet);
         let len = u16::try_from(payload_len).expect("packets fit IPv4's 65,535 bytes");
         let mut ip = Ipv4Header::new(len, self.ttls[me], protocol, self.addresses[me], self.addresses[peer])
             .expect("packets fit IPv4's 65,535 bytes");
         ip.identification = id;
         ip.dont_fragment = true;
-        ip.ecn = IpEcn::try_new(ecn & 3).expect("two bits");
+        ip.ecn = IpEcn::try_new(packet.ecn & 3).expect("two bits");
         ip.header_checksum = ip.calc_header_checksum();
         ip
     }
+}
+
+/// Sender and receiver of a packet, as indices into [`Ends`].
+fn ends(packet: &Packet) -> (usize, usize) {
+    if packet.forward { (0, 1) } else { (1, 0) }
 }
 
 /// 10.0.0.1 for node 0, counting up.
@@ -304,11 +295,15 @@ mod tests {
     }
 
     /// The bytes of one packet of flow 0, captured whole at the sender.
-    fn bytes(traffic: Traffic, from_client: bool, payload: Payload, ecn: u8) -> Vec<u8> {
+    fn bytes(traffic: Traffic, packet: &Packet) -> Vec<u8> {
         let options = scenario::Capture { at_receiver: false, snaplen: None };
         let mut capture = Capture::new(&scenario(vec![traffic]), options, 1);
-        capture.record(Time::ZERO, 0, from_client, payload, ecn);
+        capture.record(Time::ZERO, packet);
         packets(&capture.finish()).remove(0).1
+    }
+
+    fn tcp_bytes(forward: bool, segment: Segment) -> Vec<u8> {
+        bytes(tcp(), &Packet::tcp(0, forward, Time::ZERO, segment))
     }
 
     /// (nanoseconds, data, original length) of every packet.
@@ -359,22 +354,22 @@ mod tests {
         let odd = Segment { len: 777, flags: Flags::ACK | Flags::PSH | Flags::FIN | Flags::ECE | Flags::CWR, ..data() };
         for segment in [data(), ack, odd] {
             for from_client in [true, false] {
-                let packet = bytes(tcp(), from_client, Payload::Tcp(&segment), 2);
+                let packet = tcp_bytes(from_client, Segment { ecn: 2, ..segment });
                 assert_eq!(checksums(&packet), (0xffff, 0xffff), "{segment:?}");
             }
         }
-        let packet = bytes(cbr(), true, Payload::Udp { number: 7, ip_bytes: 1001 }, 0);
+        let packet = bytes(cbr(), &Packet::udp(0, Time::ZERO, 7, 1001));
         assert_eq!(checksums(&packet), (0xffff, 0xffff));
         assert_eq!((packet.len(), packet[9], &packet[24..26]), (1001, 17, &[0x03, 0xd5][..]));
     }
 
     #[test]
     fn the_ip_header_says_who_and_how_marked() {
-        let out = bytes(tcp(), true, Payload::Tcp(&data()), 2);
+        let out = tcp_bytes(true, Segment { ecn: 2, ..data() });
         assert_eq!(&out[..4], &[0x45, 0x02, 0x05, 0xd0], "IPv4, ECT(0), 20 + 20 + 1448 bytes");
         assert_eq!(&out[6..10], &[0x40, 0x00, 64, 6], "don't fragment, TTL, TCP");
         assert_eq!(&out[12..20], &[10, 0, 0, 1, 10, 0, 0, 2]);
-        let back = bytes(tcp(), false, Payload::Tcp(&Segment { len: 0, ..data() }), 3);
+        let back = tcp_bytes(false, Segment { len: 0, ecn: 3, ..data() });
         assert_eq!(back[1], 3, "CE");
         assert_eq!(back[8], 62, "three links: two routers took one each");
         assert_eq!(&back[12..20], &[10, 0, 0, 2, 10, 0, 0, 1]);
@@ -394,7 +389,7 @@ mod tests {
         };
         // What a Linux SYN carries: mss 1460, sackOK, TS val ecr, nop, wscale 7.
         let linux = [2, 4, 5, 0xb4, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7];
-        assert_eq!(bytes(tcp(), true, Payload::Tcp(&syn), 0)[40..], linux);
+        assert_eq!(tcp_bytes(true, syn)[40..], linux);
 
         for bits in 0..32 {
             let mut sack = SackBlocks::NONE;
@@ -407,7 +402,7 @@ mod tests {
             } else {
                 Segment { sack, has_timestamps: on(16), ..data() }
             };
-            let packet = bytes(tcp(), true, Payload::Tcp(&segment), 0);
+            let packet = tcp_bytes(true, segment);
             let header = TcpHeader::from_slice(&packet[20..]).expect("a TCP header").0;
             assert_eq!(header.options.len() as u32, segment.option_bytes(), "{segment:?}");
             assert_eq!(packet.len() as u32, 40 + segment.option_bytes() + segment.len);
@@ -418,15 +413,15 @@ mod tests {
     #[test]
     fn sequence_numbers_wrap_at_32_bits() {
         let field = |packet: &[u8], at: usize| u32::from_be_bytes(packet[at..at + 4].try_into().expect("4 bytes"));
-        let isn = field(&bytes(tcp(), true, Payload::Tcp(&Segment { flags: Flags::SYN, ..Segment::default() }), 0), 24);
+        let isn = field(&tcp_bytes(true, Segment { flags: Flags::SYN, ..Segment::default() }), 24);
         assert_ne!(isn, 0);
         // The offset whose number on the wire is 0, four gigabytes further on.
         let zero = (1 << 32) + u64::from(isn.wrapping_neg());
-        let packet = bytes(tcp(), true, Payload::Tcp(&Segment { seq: zero - 1448, ..data() }), 0);
+        let packet = tcp_bytes(true, Segment { seq: zero - 1448, ..data() });
         assert_eq!(field(&packet, 24), 1448_u32.wrapping_neg());
         let mut sack = SackBlocks::NONE;
         sack.push(zero - 1, zero + 1);
-        let packet = bytes(tcp(), false, Payload::Tcp(&Segment { ack: zero - 2, sack, ..data() }), 0);
+        let packet = tcp_bytes(false, Segment { ack: zero - 2, sack, ..data() });
         assert_eq!(field(&packet, 28), u32::MAX - 1);
         assert_eq!((field(&packet, 44), field(&packet, 48)), (u32::MAX, 1), "the SACK block");
     }
@@ -435,8 +430,8 @@ mod tests {
     fn a_file_has_whole_names_nanoseconds_and_the_snap_length() {
         let options = scenario::Capture { at_receiver: true, snaplen: Some(96) };
         let mut capture = Capture::new(&scenario(vec![tcp(), cbr()]), options, 42);
-        capture.record(Time(1_234_567_890_123), 0, true, Payload::Tcp(&data()), 0);
-        capture.record(Time(1_234_567_890_124), 1, true, Payload::Udp { number: 0, ip_bytes: 30 }, 0);
+        capture.record(Time(1_234_567_890_123), &Packet::tcp(0, true, Time::ZERO, data()));
+        capture.record(Time(1_234_567_890_124), &Packet::udp(1, Time::ZERO, 0, 30));
         let file = capture.finish();
 
         // Section header block, its length, byte-order magic of a little-endian file, version 1.0.
