@@ -288,7 +288,8 @@ impl Link {
         }
     }
 
-    /// Counts a packet served from `start` to `end` as sent, by the part that lies in the measured interval.
+    /// Counts a packet served from `start` to `end` as sent if it ends in the measured interval, its bits by what
+    /// the link could send in the part that lies there.
     fn count_sent(&mut self, start: Time, end: Time, packet: &Packet) {
         let bits = ((u64::from(packet.size) + self.overhead) * 8) as f64;
         if self.measures(end) {
@@ -300,9 +301,9 @@ impl Link {
                 return;
             }
         }
-        let inside = end.min(self.to).since(start.max(self.from));
-        if inside > Duration::ZERO {
-            self.measured.bits += bits * (inside.0 as f64 / (end - start).0 as f64);
+        let (inside, until) = (start.max(self.from), end.min(self.to));
+        if inside < until {
+            self.measured.bits += self.service.capacity(inside, until).unwrap_or(0.0);
         }
     }
 
