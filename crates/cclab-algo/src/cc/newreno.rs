@@ -9,6 +9,6 @@ pub(super) const ENTRY: Entry = Entry {
     name: "newreno",
     summary: "Reno's law; its classic profile repairs several losses of a window without a timeout",
     source: "RFC 6582; RFC 5681",
-    params: &[],
+    params: reno::PARAMS,
     build: &|cx, params| Box::new(reno::Reno::new(cx, params)),
 };

@@ -2,32 +2,45 @@
 //!
 //! Sources: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; RFC 5681; Linux `tcp_cong.c`.
 //! Where they differ: RFC 5681 halves FlightSize, Linux halves cwnd (they differ when the sender did not use
-//! its window); RFC 5681 eq. 3 adds a fraction on each ACK, Linux saves up whole segments. The `flavour` of
-//! the flow's profile decides.
+//! its window); RFC 5681 adds a fraction on each ACK, Linux saves up whole segments. The `flavour` of the flow's
+//! profile decides.
+//!
+//! Both count the bytes that an ACK acknowledges (RFC 5681 §3.1 recommends it, Linux does so since 4.0). Before that,
+//! each ACK counted as one segment, whatever it acknowledged, so that delayed ACKs halved the growth: `ack_counting`.
 
 use super::{
     AckEvent, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
 };
-use crate::params::{Flavour, Params};
+use crate::params::{Flavour, Kind, Params, Spec, Value};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "reno",
     summary: "additive increase by one segment per RTT, halving on loss",
     source: "RFC 5681; Jacobson, SIGCOMM 1988; Linux tcp_cong.c",
-    params: &[],
+    params: PARAMS,
     build: &|cx, params| Box::new(Reno::new(cx, params)),
 };
+
+pub(super) const PARAMS: &[Spec] = &[Spec {
+    name: "ack_counting",
+    kind: Kind::Flag,
+    default: Value::Flag(false),
+    paper_default: None,
+    unit: "",
+    doc: "each ACK counts as at most one segment, as before byte counting (RFC 5681 eq. 2 and 3; Linux before 4.0)",
+}];
 
 /// Reno's window law.
 pub struct Reno {
     window: Window,
+    ack_counting: bool,
     flavour: Flavour,
 }
 
 impl Reno {
     /// The law for a new connection.
-    pub fn new(cx: &Context, _params: &Params) -> Self {
-        Reno { window: Window::new(cx), flavour: cx.flavour }
+    pub fn new(cx: &Context, params: &Params) -> Self {
+        Reno { window: Window::new(cx), ack_counting: params.flag("ack_counting"), flavour: cx.flavour }
     }
 
     /// ssthresh = max(FlightSize / 2, 2) (RFC 5681 eq. 4); Linux: of cwnd, whole segments.
@@ -45,6 +58,9 @@ impl CongestionControl for Reno {
             return;
         }
         let mut acked = self.window.segments(ev.acked_bytes);
+        if self.ack_counting {
+            acked = acked.min(1.0);
+        }
         if self.window.in_slow_start() {
             acked = self.window.slow_start(acked);
         }
@@ -92,7 +108,7 @@ mod tests {
 
     fn law(flavour: Flavour, w: u32) -> Reno {
         let cx = Context { initial_window: w, initial_ssthresh: Some(1), flavour, ..Context::new(MSS) };
-        Reno::new(&cx, &Params::resolve(&[], &[], flavour).unwrap())
+        Reno::new(&cx, &Params::resolve(PARAMS, &[], flavour).unwrap())
     }
     fn ack(law: &mut Reno, segments: u64) {
         law.on_ack(&AckEvent { acked_bytes: segments * u64::from(MSS), may_grow: true, ..AckEvent::default() });
@@ -116,6 +132,42 @@ mod tests {
         }
         ack(&mut reno, 1);
         assert_eq!(reno.cwnd(), 11_000);
+    }
+
+    /// With an ACK for every second segment, counting ACKs halves the growth in congestion avoidance and slows
+    /// slow start to 1.5 per RTT (RFC 5681 §4.2's consequence of eq. 2 and 3).
+    #[test]
+    fn counting_acks_halves_the_growth() {
+        for (ack_counting, avoidance, slow_start) in [(false, 11.0, 20.0), (true, 10.5, 15.0)] {
+            let grown = |ssthresh| {
+                let mut reno = law(Flavour::Paper, 10);
+                reno.ack_counting = ack_counting;
+                reno.window.ssthresh = ssthresh;
+                (0..5).for_each(|_| ack(&mut reno, 2));
+                reno.window.cwnd
+            };
+            assert!((grown(1.0) - avoidance).abs() < 0.1);
+            assert_eq!(grown(f64::INFINITY), slow_start);
+        }
+    }
+
+    /// A sawtooth between 10 and 20 segments: mean 15, one loss per 3/8 · 20² = 150 packets, so
+    /// W = 1.2247 √150 = 15 (Mathis et al., CCR 27(3), 1997).
+    #[test]
+    fn twenty_halved_takes_ten_round_trips_to_regain() {
+        let mut reno = law(Flavour::Linux, 20);
+        let flight_size = reno.cwnd();
+        let (now, srtt) = (Time::ZERO, Duration::ZERO);
+        reno.on_congestion(&CongestionEvent { now, signal: Signal::Loss, flight_size, srtt, min_rtt: srtt });
+        let mut packets = 0;
+        for round in 0..10 {
+            assert_eq!(reno.cwnd(), (10 + round) * 1000);
+            let w = reno.cwnd() / 1000;
+            packets += w;
+            (0..w).for_each(|_| ack(&mut reno, 1));
+        }
+        assert_eq!(reno.cwnd(), 20_000);
+        assert!((145..=155).contains(&packets), "{packets}");
     }
 
     /// RFC 5681 eq. 4: W = 100 lost gives 50; Linux takes cwnd, the RFC FlightSize.

@@ -133,7 +133,6 @@ impl Vegas {
 
     /// The round is over: W is judged once.
     fn judge(&mut self, rtt: Duration, ev: &AckEvent) {
-        let before = self.window.cwnd;
         self.diff = self.diff(rtt);
         if self.window.in_slow_start() {
             match self.linux {
@@ -141,14 +140,13 @@ impl Vegas {
                 false => self.judge_slow_start_paper(ev),
             }
         } else if self.diff > self.beta {
-            self.window.cwnd -= 1.0;
+            self.shrink_to(self.window.cwnd - 1.0);
             if self.linux {
                 self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
             }
         } else if self.diff < self.alpha && ev.may_grow {
             self.window.cwnd += 1.0;
         }
-        self.window.cwnd = self.window.cwnd.max(MIN_WINDOW.min(before));
         if self.linux {
             self.window.ssthresh = self.window.ssthresh.max((self.window.cwnd * 0.75).floor());
         }
@@ -158,7 +156,7 @@ impl Vegas {
         if self.diff > self.gamma {
             let w = self.window.cwnd;
             let fills = (w.floor() * self.base_rtt.0 as f64 / rtt.0.max(1) as f64).floor();
-            self.window.cwnd = w.min(fills + 1.0);
+            self.shrink_to(w.min(fills + 1.0));
             self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
         } else if ev.may_grow {
             self.window.slow_start(self.window.segments(ev.acked_bytes));
@@ -171,10 +169,15 @@ impl Vegas {
                 self.window.slow_start(self.window.segments(ev.acked_bytes));
             }
         } else if self.diff > self.gamma {
-            self.window.cwnd -= self.window.cwnd * EXIT_CUT;
+            self.shrink_to(self.window.cwnd * (1.0 - EXIT_CUT));
             self.window.ssthresh = self.window.cwnd;
         }
         self.doubling = !self.doubling;
+    }
+
+    /// Lowers W, but not below two segments.
+    fn shrink_to(&mut self, to: f64) {
+        self.window.cwnd = to.max(MIN_WINDOW.min(self.window.cwnd));
     }
 
     /// What Vegas does where it cannot judge.
