@@ -166,10 +166,10 @@ impl Endpoint {
         self.state = State::Established;
         self.handshake.deadline = Time::NEVER;
         self.handshake.pending = false;
-        self.timestamps = shake.timestamps;
-        self.ecn = shake.ecn;
         self.rcv.use_sack = shake.sack;
         let snd = &mut self.snd;
+        snd.timestamps = shake.timestamps;
+        snd.ecn = shake.ecn;
         snd.use_sack = shake.sack && matches!(snd.config.recovery, Recovery::Sack | Recovery::Rack);
         if let Some(scale) = shake.peer_scale {
             snd.snd_scale = scale.min(MAX_SCALE as u8);

@@ -13,18 +13,26 @@ use cclab_algo::cc::{CongestionControl, Phase};
 use cclab_algo::{Duration, Rate, Time};
 
 mod handshake;
+mod loss;
 mod pacing;
+mod probe;
+mod prr;
+mod rack;
 mod rate;
 mod receiver;
 mod recovery;
 mod rto;
+mod sack;
 mod scoreboard;
 mod sender;
 mod timer;
+mod transmit;
+mod validation;
 
 use handshake::Handshake;
 use receiver::Receiver;
-use sender::{Outgoing, Sender};
+use sender::Sender;
+use transmit::Outgoing;
 
 /// Where the connection stands (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,10 +132,6 @@ pub struct Endpoint {
     snd: Sender,
     rcv: Receiver,
     handshake: Handshake,
-    /// Both ends use timestamps.
-    timestamps: bool,
-    /// Both ends use ECN.
-    ecn: bool,
     time_wait_ends: Time,
 }
 
@@ -145,8 +149,6 @@ impl Endpoint {
             state: State::Listen,
             rcv: Receiver::new(&config),
             handshake: Handshake::new(&config),
-            timestamps: false,
-            ecn: false,
             time_wait_ends: Time::NEVER,
             snd: Sender::new(config, cc),
         }
@@ -188,15 +190,16 @@ impl Endpoint {
         self.snd.on_ack(now, segment);
         if segment.seq_len() > 0 {
             let (srtt, rto) = (self.snd.rtt.srtt(), self.snd.rtt.rto());
-            self.snd.stats.bytes_received += self.rcv.on_data(now, segment, ce && self.ecn, srtt, rto);
+            self.snd.stats.bytes_received += self.rcv.on_data(now, segment, ce && self.snd.ecn, srtt, rto);
         }
         self.move_on(now);
     }
 
     /// RFC 9293's window test and RFC 7323's PAWS.
     fn acceptable(&self, segment: &Segment) -> bool {
-        let old =
-            self.timestamps && segment.has_timestamps && (segment.ts_val.wrapping_sub(self.rcv.ts_recent) as i32) < 0;
+        let old = self.snd.timestamps
+            && segment.has_timestamps
+            && (segment.ts_val.wrapping_sub(self.rcv.ts_recent) as i32) < 0;
         !old && self.rcv.in_window(segment)
     }
 
@@ -270,13 +273,18 @@ impl Endpoint {
     }
 
     fn data_segment(&mut self, now: Time, out: Outgoing) -> Segment {
-        let flags = if out.fin { Flags::ACK | Flags::FIN } else { Flags::ACK };
-        Segment { len: out.len, retransmission: out.retransmission, ..self.header(now, out.seq, flags) }
+        let mut flags = if out.fin { Flags::ACK | Flags::FIN } else { Flags::ACK };
+        if out.cwr {
+            flags = flags | Flags::CWR;
+        }
+        // ECT on new data only (RFC 3168 §6.1.5).
+        let ecn = if self.snd.ecn && out.len > 0 && !out.retransmission { 2 } else { 0 };
+        Segment { len: out.len, ecn, retransmission: out.retransmission, ..self.header(now, out.seq, flags) }
     }
 
     /// A segment that acknowledges what was received.
     fn header(&mut self, now: Time, seq: u64, flags: Flags) -> Segment {
-        let sack = self.rcv.on_ack_sent(self.timestamps);
+        let sack = self.rcv.on_ack_sent(self.snd.timestamps);
         let window = self.rcv.window_field(false);
         Segment {
             seq,
@@ -288,7 +296,7 @@ impl Endpoint {
             flags: if self.rcv.ece { flags | Flags::ECE } else { flags },
             ts_val: timestamp(now),
             ts_ecr: self.rcv.ts_recent,
-            has_timestamps: self.timestamps,
+            has_timestamps: self.snd.timestamps,
             ..Segment::default()
         }
     }

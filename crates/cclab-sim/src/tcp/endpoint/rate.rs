@@ -40,8 +40,8 @@ pub(super) struct Estimator {
 /// The sample that an ACK builds up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sample {
-    /// Stamp and send time of the most recently sent segment that the ACK delivered.
-    newest: Option<(Stamp, Time, u64)>,
+    /// Stamp, transmission number and send time of the most recently sent segment that the ACK delivered.
+    newest: Option<(Stamp, u64, Time)>,
 }
 
 impl Sample {
@@ -70,12 +70,8 @@ impl Estimator {
     pub fn on_delivered(&mut self, now: Time, segment: &Sent, sample: &mut Sample) {
         self.delivered += u64::from(segment.len);
         self.delivered_time = now;
-        let newer = sample.newest.is_none_or(|(stamp, sent, end)| {
-            let (old, new) = (stamp.delivered(), segment.rate.delivered());
-            new > old || (new == old && (segment.sent, segment.end()) > (sent, end))
-        });
-        if newer {
-            sample.newest = Some((segment.rate, segment.sent, segment.end()));
+        if sample.newest.is_none_or(|(_, order, _)| segment.order > order) {
+            sample.newest = Some((segment.rate, segment.order, segment.sent));
             self.first_sent = segment.sent;
         }
     }
@@ -91,7 +87,7 @@ impl Estimator {
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
-        let (stamp, sent, _) = sample.newest?;
+        let (stamp, _, sent) = sample.newest?;
         let send_elapsed = sent.since(stamp.first_sent);
         let ack_elapsed = self.delivered_time.since(stamp.delivered_time);
         let interval = send_elapsed.max(ack_elapsed);

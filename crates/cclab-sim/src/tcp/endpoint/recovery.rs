@@ -1,64 +1,191 @@
 //! Loss recovery: the phases a sender goes through, and what each ACK means in them.
+//!
+//! The phases and the order of the tests are Linux's (`tcp_fastretrans_alert`). Two ways to learn of losses
+//! meet here: with SACK, from the scoreboard (RFC 6675 or RACK); without, from counting duplicate ACKs
+//! (Tahoe, Reno RFC 5681, NewReno RFC 6582).
 
 use super::super::Recovery;
+use super::prr::Prr;
+use super::scoreboard::Skip;
 use super::sender::{Sender, Taken};
-use cclab_algo::Time;
-use cclab_algo::cc::{CongestionEvent, Phase, RecoveredEvent, Signal, TimeoutEvent};
+use super::timer::{Kind, Timer};
+use cclab_algo::cc::{CongestionEvent, Phase, RecoveredEvent, Signal};
+use cclab_algo::params::Flavour;
+use cclab_algo::{Duration, Time};
+
+/// Linux gives a timer two ticks of slack (`TCP_TIMEOUT_MIN`).
+pub(super) const SLACK: Duration = Duration::from_millis(2);
 
 impl Sender {
     /// The window while recovery governs it.
     pub fn recovery_window(&self) -> u64 {
-        self.inflated
+        if self.cc.ssthresh() == u64::MAX {
+            // A law without a threshold has no target to be steered to; it governs its window itself.
+            self.cc.cwnd()
+        } else if self.classic() && self.phase == Phase::Recovery {
+            self.inflated
+        } else if self.style() == Recovery::Sack && !self.config.prr && self.phase == Phase::Recovery {
+            self.cc.cwnd()
+        } else {
+            self.prr.window
+        }
     }
 
     /// Moves the phases on.
     pub fn recover(&mut self, now: Time, taken: &mut Taken) {
-        let advanced = taken.acked_bytes > 0;
-        if self.phase != Phase::Open && self.phase != Phase::Disorder && self.snd_una >= self.high_seq {
-            self.leave(now, self.phase);
+        let marked = self.board.marked_lost;
+        if taken.ece {
+            self.undo.marker = 0; // a reduction that ECN asks for is never undone
         }
-        if advanced {
-            if self.phase == Phase::Recovery {
-                self.on_partial_ack(now, taken);
-            } else if self.phase == Phase::Disorder {
-                self.phase = Phase::Open;
-            }
-            if self.phase != Phase::Recovery {
-                self.dupacks = 0;
-            }
-        } else if taken.duplicate {
-            self.on_duplicate_ack(now, taken);
+        self.end_episode(now, taken);
+        match self.phase {
+            Phase::Recovery => self.in_recovery(now, taken),
+            Phase::Loss => self.in_loss(now, taken),
+            _ => self.in_open(now, taken),
         }
+        taken.lost_bytes = self.board.marked_lost - marked;
     }
 
-    fn on_duplicate_ack(&mut self, now: Time, taken: &mut Taken) {
-        self.dupacks += 1;
+    /// Everything that was out when the episode began is acknowledged.
+    fn end_episode(&mut self, now: Time, taken: &Taken) {
         match self.phase {
-            Phase::Recovery => self.inflated += self.mss(),
-            Phase::Open | Phase::Disorder => {
-                self.phase = Phase::Disorder;
-                // RFC 6582 §3.2: not again for losses of the same window.
-                if self.dupacks == self.config.dupthresh && self.snd_una > self.high_seq {
-                    self.fast_retransmit(now, taken);
+            // One more than that, so that CWR reaches the peer.
+            Phase::Cwr if self.snd_una > self.high_seq => self.leave(now),
+            Phase::Recovery if self.snd_una >= self.high_seq => {
+                if self.may_undo(taken) {
+                    self.undo_reduction(now, false);
+                    self.settle();
+                } else {
+                    self.rack.on_recovered();
+                    self.leave(now);
                 }
             }
             _ => {}
         }
     }
 
-    /// The third duplicate ACK.
-    fn fast_retransmit(&mut self, now: Time, taken: &mut Taken) {
-        self.reduce(now, Signal::Loss, Phase::Recovery);
-        self.stats.recoveries += 1;
+    /// Back to the open phase, and the window to the law.
+    pub fn leave(&mut self, now: Time) {
+        let phase = self.phase;
+        self.dupacks = 0;
+        self.force = false;
+        self.phase = Phase::Open;
+        self.cc.on_recovered(&RecoveredEvent { now, phase });
+        self.settle();
+    }
+
+    /// Open, or disorder while something is still missing.
+    pub fn settle(&mut self) {
+        let board = &self.board;
+        let missing = board.sacked().segments + board.lost().segments + board.retrans().segments + self.dupacks;
+        self.phase = if missing > 0 { Phase::Disorder } else { Phase::Open };
+    }
+
+    fn in_open(&mut self, now: Time, taken: &mut Taken) {
+        if taken.dsack && self.phase != Phase::Cwr {
+            self.undo_if_all_duplicates(now);
+        }
+        if taken.acked_bytes > 0 {
+            self.dupacks = 0;
+        }
+        if self.find_losses(now, taken) {
+            self.enter_recovery(now);
+            return;
+        }
+        if taken.ece && self.phase != Phase::Cwr {
+            self.reduce(now, Signal::Ecn);
+            self.phase = Phase::Cwr;
+            self.undo.marker = 0;
+        } else if self.phase != Phase::Cwr && self.phase != Phase::Loss {
+            self.settle();
+        }
+    }
+
+    /// Looks for losses by the rules in force; whether fast retransmit is to begin.
+    fn find_losses(&mut self, now: Time, taken: &mut Taken) -> bool {
+        if !self.classic() {
+            self.mark_losses(now, taken);
+            return self.board.lost().segments > 0;
+        }
+        if !taken.duplicate {
+            return false;
+        }
+        self.dupacks += 1;
+        // RFC 6582 §3.2: not again for losses of the same window.
+        if self.dupacks != self.config.dupthresh || self.snd_una <= self.high_seq {
+            return false;
+        }
+        if self.style() == Recovery::Tahoe {
+            self.stats.recoveries += 1;
+            self.go_back_n(now, true);
+            return false;
+        }
         let head = self.board.head();
         self.board.mark_lost(head);
-        taken.lost_bytes += u64::from(self.board.get(head).len);
+        true
+    }
+
+    /// Marks segments lost by the scoreboard; whether a retransmission was among them.
+    pub fn mark_losses(&mut self, now: Time, taken: &mut Taken) -> bool {
+        if self.style() != Recovery::Rack {
+            self.mark_below_sacked();
+            return false;
+        }
+        if !std::mem::take(&mut self.rack.advanced) {
+            return false;
+        }
+        let found = self.look_with_rack(now);
+        if let Some(at) = found.look_again {
+            let slack = if self.config.flavour == Flavour::Linux { SLACK } else { Duration::ZERO };
+            self.timer = Timer { kind: Kind::Reorder, at: at.max(now) + slack };
+            taken.timer_set = true;
+        }
+        found.retransmission_lost
+    }
+
+    /// RACK's look at what is in flight.
+    pub fn look_with_rack(&mut self, now: Time) -> super::rack::Found {
+        let recovering = matches!(self.phase, Phase::Recovery | Phase::Loss);
+        let eager = recovering || self.board.sacked().segments >= self.config.dupthresh;
+        let window = self.rack.window(eager, self.rtt.min_rtt(), self.rtt.srtt());
+        self.rack.look(now, &mut self.board, window)
+    }
+
+    /// RFC 6675's IsLost: DupThresh segments are SACKed above it. (The RFC counts discontiguous ranges, or
+    /// bytes beyond (DupThresh − 1) SMSS; with full segments that is the same.)
+    fn mark_below_sacked(&mut self) {
+        let Some(top) = self.board.nth_sacked_from_top(self.config.dupthresh) else { return };
+        loop {
+            self.loss_cursor = self.board.scan(self.loss_cursor, top, Skip::Touched);
+            if self.loss_cursor >= top {
+                return;
+            }
+            self.board.mark_lost(self.loss_cursor);
+        }
+    }
+
+    /// Fast retransmit begins.
+    pub fn enter_recovery(&mut self, now: Time) {
+        self.undo.start(self.snd_una, self.board.retrans().segments);
+        if !matches!(self.phase, Phase::Cwr | Phase::Recovery) {
+            self.reduce(now, Signal::Loss);
+        }
+        self.phase = Phase::Recovery;
+        self.high_seq = self.snd_nxt;
+        self.probe.high_seq = 0;
+        self.stats.recoveries += 1;
         self.force = true;
-        self.inflated = self.cc.ssthresh() + u64::from(self.config.dupthresh) * self.mss();
+        self.rescue_used = false;
+        self.high_rxt = self.board.head();
+        self.inflated = self.cc.ssthresh().saturating_add(u64::from(self.config.dupthresh) * self.mss());
     }
 
     /// Congestion, the first of its window: tells the law, notes where the window ends.
-    pub fn reduce(&mut self, now: Time, signal: Signal, phase: Phase) {
+    pub fn reduce(&mut self, now: Time, signal: Signal) {
+        let prior = match self.config.flavour {
+            Flavour::Linux => self.cc.cwnd(),
+            Flavour::Paper => self.flight_size(),
+        };
         self.cc.on_congestion(&CongestionEvent {
             now,
             signal,
@@ -66,53 +193,57 @@ impl Sender {
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
         });
-        self.phase = phase;
+        self.prr = Prr::new(prior, self.in_flight());
         self.high_seq = self.snd_nxt;
+        self.probe.high_seq = 0;
+        self.cwr_due = true;
+    }
+
+    fn in_recovery(&mut self, now: Time, taken: &mut Taken) {
+        if self.classic() {
+            return self.in_classic_recovery(now, taken);
+        }
+        // A partial ACK of an original: nothing of this was lost, wait for what was sent again.
+        if taken.acked_bytes > 0 && self.undo.marker != 0 && self.original_arrived(taken) {
+            if self.board.retrans().segments > 0 {
+                return;
+            }
+            self.undo_reduction(now, true);
+            return self.settle();
+        }
+        if taken.dsack && self.undo_if_all_duplicates(now) {
+            self.settle();
+        }
+        self.mark_losses(now, taken);
+        if self.phase != Phase::Recovery && self.board.lost().segments > 0 {
+            self.enter_recovery(now);
+        }
+    }
+
+    fn in_classic_recovery(&mut self, now: Time, taken: &mut Taken) {
+        if taken.acked_bytes == 0 {
+            if taken.duplicate {
+                self.dupacks += 1;
+                self.inflated += self.mss();
+            }
+        } else if self.style() == Recovery::Reno {
+            self.board.unmark_lost();
+            self.leave(now);
+        } else {
+            self.on_partial_ack(taken);
+        }
     }
 
     /// New data acknowledged, but not all that was out when recovery began (RFC 6582 §3.2 step 5).
-    fn on_partial_ack(&mut self, now: Time, taken: &mut Taken) {
-        if self.style() == Recovery::Reno {
-            return self.leave(now, Phase::Recovery);
-        }
+    fn on_partial_ack(&mut self, taken: &mut Taken) {
+        let acked_segments = taken.acked_bytes.div_ceil(self.mss()) as u32;
+        self.dupacks = self.dupacks.saturating_sub(acked_segments.saturating_sub(1));
         let head = self.board.head();
-        if self.board.is_empty() {
-            return;
-        }
-        if !self.board.is_lost(head) {
-            self.board.mark_lost(head);
-            taken.lost_bytes += u64::from(self.board.get(head).len);
-        }
+        self.board.mark_lost(head);
         self.force = true;
         self.inflated = self.inflated.saturating_sub(taken.acked_bytes).max(self.mss());
         if taken.acked_bytes >= self.mss() {
             self.inflated += self.mss();
         }
-    }
-
-    /// Everything that was out at the start is acknowledged.
-    fn leave(&mut self, now: Time, phase: Phase) {
-        self.phase = Phase::Open;
-        self.dupacks = 0;
-        self.force = false;
-        self.cc.on_recovered(&RecoveredEvent { now, phase });
-    }
-
-    /// The retransmission timer expired.
-    pub fn on_rto(&mut self, now: Time) {
-        self.stats.timeouts += 1;
-        let first = self.phase != Phase::Loss || self.snd_una >= self.high_seq;
-        self.cc.on_timeout(&TimeoutEvent { now, flight_size: self.flight_size(), first });
-        self.phase = Phase::Loss;
-        self.high_seq = self.snd_nxt;
-        self.dupacks = 0;
-        for i in self.board.head()..self.board.tail() {
-            if !self.board.is_sacked(i) {
-                self.board.mark_lost(i);
-            }
-        }
-        self.force = true;
-        self.rtt.back_off();
-        self.rearm(now);
     }
 }

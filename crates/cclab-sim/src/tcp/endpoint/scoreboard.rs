@@ -14,6 +14,8 @@ pub(super) struct Sent {
     pub seq: u64,
     /// Last transmission.
     pub sent: Time,
+    /// Number of that transmission: send times may be equal, the order is not.
+    pub order: u64,
     /// Delivery-rate state of the connection at the last transmission.
     pub rate: super::rate::Stamp,
     /// Sequence space taken, FIN included.
@@ -75,6 +77,15 @@ impl Bits {
     }
 }
 
+/// Which bits make a segment one that [`Scoreboard::scan`] passes over.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Skip {
+    /// Selectively acknowledged.
+    Sacked,
+    /// Selectively acknowledged, lost, or sent again: all but first transmissions believed in flight.
+    Touched,
+}
+
 /// The segments in flight.
 #[derive(Debug)]
 pub(super) struct Scoreboard {
@@ -96,8 +107,10 @@ pub(super) struct Scoreboard {
     retrans: Tally,
     /// No segment below it is lost and not retransmitted.
     lost_hint: u64,
-    /// Highest selectively acknowledged segment + 1; `head` or less when there is none.
+    /// Number of the highest segment selectively acknowledged, + 1; `head` or less when there is none.
     sacked_top: u64,
+    /// Bytes ever marked lost.
+    pub marked_lost: u64,
 }
 
 const INITIAL_CAPACITY: usize = 64;
@@ -120,6 +133,7 @@ impl Scoreboard {
             retrans: Tally::default(),
             lost_hint: 0,
             sacked_top: 0,
+            marked_lost: 0,
         }
     }
 
@@ -236,12 +250,110 @@ impl Scoreboard {
     pub fn mark_lost(&mut self, i: u64) {
         debug_assert!(!self.is_sacked(i), "a segment is never both SACKed and lost");
         let len = self.get(i).len;
+        if self.is_lost(i) && !self.is_retransmitted(i) {
+            return;
+        }
         self.clear_retrans(i, len);
         if !self.is_lost(i) {
             self.lost_bits.set(i);
             self.lost.add(len);
         }
+        self.marked_lost += u64::from(len);
         self.lost_hint = self.lost_hint.min(i);
+    }
+
+    /// Marks segment `i` selectively acknowledged.
+    pub fn mark_sacked(&mut self, i: u64) {
+        let len = self.get(i).len;
+        self.clear_lost(i, len);
+        self.clear_retrans(i, len);
+        self.sacked_bits.set(i);
+        self.sacked.add(len);
+        self.sacked_top = self.sacked_top.max(i + 1);
+    }
+
+    /// Takes back the marks of all segments that are lost and not retransmitted, and of those that are.
+    pub fn unmark_lost(&mut self) {
+        for i in self.head..self.tail {
+            let len = self.get(i).len;
+            self.clear_lost(i, len);
+        }
+    }
+
+    /// The receiver dropped what it had selectively acknowledged (RFC 2018 §8).
+    pub fn forget_sacks(&mut self) {
+        for i in self.head..self.tail {
+            if self.is_sacked(i) {
+                self.sacked_bits.clear(i);
+                let len = self.get(i).len;
+                self.sacked.sub(len);
+            }
+        }
+        self.sacked_top = self.head;
+    }
+
+    /// Number of the highest segment selectively acknowledged, + 1; `head` when there is none.
+    pub fn sacked_top(&self) -> u64 {
+        self.sacked_top.max(self.head)
+    }
+
+    fn skipped(&self, i: u64, skip: Skip) -> u64 {
+        match skip {
+            Skip::Sacked => self.sacked_bits.word(i),
+            Skip::Touched => self.sacked_bits.word(i) | self.lost_bits.word(i) | self.retrans_bits.word(i),
+        }
+    }
+
+    /// The first segment in `[from, to)` that is not to be skipped, or `to`.
+    pub fn scan(&self, from: u64, to: u64, skip: Skip) -> u64 {
+        let mut i = from.max(self.head);
+        while i < to {
+            let wanted = !self.skipped(i, skip) >> (i & 63);
+            if wanted != 0 {
+                return (i + u64::from(wanted.trailing_zeros())).min(to);
+            }
+            i = (i | 63) + 1;
+        }
+        to
+    }
+
+    /// The last segment in `[from, to)` that is not to be skipped.
+    pub fn scan_back(&self, from: u64, to: u64, skip: Skip) -> Option<u64> {
+        let from = from.max(self.head);
+        let mut end = to;
+        while end > from {
+            let i = end - 1;
+            let wanted = !self.skipped(i, skip) << (63 - (i & 63));
+            if wanted != 0 {
+                let found = i.checked_sub(u64::from(wanted.leading_zeros()))?;
+                return (found >= from).then_some(found);
+            }
+            end = i & !63;
+        }
+        None
+    }
+
+    /// The n-th highest selectively acknowledged segment, counted from 1.
+    pub fn nth_sacked_from_top(&self, n: u32) -> Option<u64> {
+        if n == 0 || self.sacked.segments < n {
+            return None;
+        }
+        let (mut left, mut end) = (n, self.sacked_top());
+        while end > self.head {
+            let i = end - 1;
+            let mut word = self.sacked_bits.word(i) << (63 - (i & 63));
+            // Bits of an older lap of the ring are clear, so the word needs no mask at the low end.
+            while word != 0 {
+                let skip = word.leading_zeros();
+                left -= 1;
+                if left == 0 {
+                    return Some(i - u64::from(skip));
+                }
+                word &= !(1 << (63 - skip));
+            }
+            end = i & !63;
+        }
+        None
     }
 
     /// Marks segment `i` retransmitted.
@@ -256,9 +368,6 @@ impl Scoreboard {
 
     /// The lowest segment that is lost and not retransmitted.
     pub fn next_to_retransmit(&mut self) -> Option<u64> {
-        if self.lost.segments <= self.retrans.segments && self.lost.segments == 0 {
-            return None;
-        }
         let mut i = self.lost_hint.max(self.head);
         while i < self.tail {
             let due = (self.lost_bits.word(i) & !self.retrans_bits.word(i)) >> (i & 63);
@@ -302,6 +411,24 @@ impl Scoreboard {
         debug_assert!(self.retrans.segments <= self.out.segments, "{:?}", self.tallies());
         debug_assert!(self.out.bytes + self.retrans.bytes >= self.sacked.bytes + self.lost.bytes);
         debug_assert_eq!(u64::from(self.out.segments), self.tail - self.head);
+    }
+    /// Recounts everything.
+    #[cfg(test)]
+    pub fn check_all(&self) {
+        let mut count = [Tally::default(); 4];
+        for i in self.head..self.tail {
+            let len = self.get(i).len;
+            assert!(!(self.is_sacked(i) && (self.is_lost(i) || self.is_retransmitted(i))));
+            assert!(i == self.head || self.get(i).seq == self.get(i - 1).end());
+            let bits = [true, self.is_sacked(i), self.is_lost(i), self.is_retransmitted(i)];
+            count.iter_mut().zip(bits).filter(|(_, bit)| *bit).for_each(|(tally, _)| tally.add(len));
+            assert!(i >= self.lost_hint || !self.is_lost(i) || self.is_retransmitted(i));
+            assert!(i < self.sacked_top() || !self.is_sacked(i));
+        }
+        assert_eq!(count, self.tallies());
+        let bits = [&self.sacked_bits, &self.lost_bits, &self.retrans_bits];
+        let ones = bits.map(|b| b.words.iter().map(|w| w.count_ones()).sum::<u32>());
+        assert_eq!(ones, [self.sacked.segments, self.lost.segments, self.retrans.segments]);
     }
     fn tallies(&self) -> [Tally; 4] {
         [self.out, self.sacked, self.lost, self.retrans]

@@ -1,13 +1,20 @@
-//! The sending half: what may leave now, and what an ACK means.
+//! The sending half: what an ACK means.
 
 use super::super::segment::{Flags, Segment};
-use super::super::{Config, Recovery};
+use super::super::{Config, Pacing, Recovery};
 use super::Stats;
+use super::loss::Undo;
 use super::pacing::Pacer;
+use super::probe::Probe;
+use super::prr::Prr;
+use super::rack::Rack;
 use super::rate::{Estimator, Sample};
 use super::rto::Rtt;
-use super::scoreboard::{Scoreboard, Sent};
+use super::sack::Seen;
+use super::scoreboard::Scoreboard;
 use super::timer::{Kind, Timer};
+use super::timestamp;
+use super::validation::Usage;
 use cclab_algo::cc::{AckEvent, CongestionControl, OneWay, Phase};
 use cclab_algo::{Duration, Rate, Time};
 
@@ -31,15 +38,22 @@ pub(super) struct Sender {
     pub fin_sent: bool,
     /// The connection is established: data may flow.
     pub open: bool,
+    /// End of the last segment sent that was not full (Minshall).
+    pub small_end: u64,
+    /// Segments sent so far.
+    pub transmissions: u64,
 
     pub snd_wnd: u64,
     pub snd_wl1: u64,
     pub max_wnd: u64,
     pub snd_scale: u8,
+    /// SACK is agreed on and recovery uses it.
     pub use_sack: bool,
+    pub timestamps: bool,
+    pub ecn: bool,
 
     pub phase: Phase,
-    /// Recovery ends when this is acknowledged.
+    /// The episode ends when this is acknowledged.
     pub high_seq: u64,
     /// Duplicate ACKs in a row, without SACK.
     pub dupacks: u32,
@@ -47,22 +61,34 @@ pub(super) struct Sender {
     pub inflated: u64,
     /// The next retransmission leaves whatever the window says.
     pub force: bool,
+    pub prr: Prr,
+    pub rack: Rack,
+    pub undo: Undo,
+    pub probe: Probe,
+    pub sacks_seen: Seen,
+    /// RFC 6675: nothing below it is still to be marked lost.
+    pub loss_cursor: u64,
+    /// RFC 6675's HighRxt, as the number of the segment after it.
+    pub high_rxt: u64,
+    pub rescue_used: bool,
+    /// F-RTO has not decided yet.
+    pub frto: bool,
+    /// F-RTO tries new data first.
+    pub hold: bool,
+    /// Timeouts since `snd_una` last advanced.
+    pub timeouts_in_row: u32,
+    pub window_probes: u32,
+    pub window_probe_due: bool,
+    /// The next new segment says CWR.
+    pub cwr_due: bool,
 
     pub last_rtt: Option<Duration>,
     pub last_rate: Option<Rate>,
+    pub usage: Usage,
     /// The sender last stopped because of the pacer.
-    pub pacing: bool,
-    /// Whether the sender last stopped because of the window.
-    pub cwnd_limited: bool,
-}
-
-/// What is to leave, before the header is filled in.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Outgoing {
-    pub seq: u64,
-    pub len: u32,
-    pub fin: bool,
-    pub retransmission: bool,
+    pub paced: bool,
+    /// Something was sent since the sender last stopped.
+    pub sent_since_stop: bool,
 }
 
 /// What an ACK brought.
@@ -72,14 +98,27 @@ pub(super) struct Taken {
     pub delivered_bytes: u64,
     pub lost_bytes: u64,
     pub prior_in_flight: u64,
-    pub prior_una: u64,
-    /// The ACK might be a duplicate (RFC 5681 §2): no data, no window change, no advance.
+    /// The ACK is a duplicate (RFC 5681 §2): no data, no window change, no advance.
     pub duplicate: bool,
+    pub ece: bool,
+    /// The timestamp it echoes.
+    pub ts_ecr: Option<u32>,
+    /// Segments were selectively acknowledged for the first time.
+    pub sacked: bool,
+    pub dsack: bool,
+    pub dsack_of_probe: bool,
+    /// A segment of this episode that was never retransmitted was delivered.
+    pub original_delivered: bool,
     pub sample: Sample,
     /// Send times of the first and last segment acknowledged here and never retransmitted.
     pub first_sent: Option<Time>,
     pub last_sent: Option<Time>,
+    /// The same of segments selectively acknowledged.
+    pub first_sacked: Option<Time>,
+    pub last_sacked: Option<Time>,
     pub retransmitted_acked: bool,
+    /// RACK has set the timer.
+    pub timer_set: bool,
 }
 
 impl Sender {
@@ -97,20 +136,39 @@ impl Sender {
             closing: false,
             fin_sent: false,
             open: false,
+            small_end: 0,
+            transmissions: 0,
             snd_wnd: 0,
             snd_wl1: 0,
             max_wnd: 0,
             snd_scale: 0,
             use_sack: false,
+            timestamps: false,
+            ecn: false,
             phase: Phase::Open,
             high_seq: 0,
             dupacks: 0,
             inflated: 0,
             force: false,
+            prr: Prr::default(),
+            rack: Rack::new(),
+            undo: Undo::default(),
+            probe: Probe::default(),
+            sacks_seen: Seen::default(),
+            loss_cursor: 0,
+            high_rxt: 0,
+            rescue_used: false,
+            frto: false,
+            hold: false,
+            timeouts_in_row: 0,
+            window_probes: 0,
+            window_probe_due: false,
+            cwr_due: false,
             last_rtt: None,
             last_rate: None,
-            pacing: false,
-            cwnd_limited: false,
+            usage: Usage::default(),
+            paced: false,
+            sent_since_stop: false,
             config,
             cc,
         }
@@ -125,14 +183,28 @@ impl Sender {
         self.snd_nxt - self.snd_una
     }
 
-    /// Bytes that count against the window.
+    /// Bytes that count against the window. Classic recovery counts all that is out and inflates the window
+    /// instead; without limited transmit the first duplicates set nothing free (RFC 3042).
     pub fn in_flight(&self) -> u64 {
-        if self.classic() { self.board.out().bytes } else { self.board.pipe() }
+        let counts_all = match self.phase {
+            Phase::Loss => false,
+            Phase::Disorder => self.classic() || !self.config.limited_transmit,
+            _ => self.classic(),
+        };
+        if counts_all { self.board.out().bytes } else { self.board.pipe() }
     }
 
     /// Recovery by counting duplicate ACKs: asked for, or all there is without SACK.
     pub fn classic(&self) -> bool {
         !self.use_sack
+    }
+
+    /// The recovery in force. Without SACK the two that need it do as NewReno.
+    pub fn style(&self) -> Recovery {
+        match self.config.recovery {
+            Recovery::Sack | Recovery::Rack if self.classic() => Recovery::NewReno,
+            other => other,
+        }
     }
 
     /// The window that governs sending now.
@@ -143,46 +215,60 @@ impl Sender {
         }
     }
 
-    /// Takes in the acknowledgement of `segment`.
+    /// Takes in the acknowledgement of `segment`. The order of the steps is Linux's (`tcp_ack`).
     pub fn on_ack(&mut self, now: Time, segment: &Segment) {
-        self.last_rtt = None;
         if segment.ack > self.snd_nxt {
             return;
         }
         let mut taken = Taken {
             prior_in_flight: self.in_flight(),
-            prior_una: self.snd_una,
-            duplicate: segment.ack == self.snd_una && segment.seq_len() == 0 && !self.board.is_empty(),
+            ece: self.ecn && segment.flags.has(Flags::ECE),
+            ts_ecr: self.timestamps.then_some(segment.ts_ecr),
             ..Taken::default()
         };
-        taken.duplicate &= !self.update_window(segment);
+        let window_changed = self.update_window(segment);
+        self.take_sacks(now, segment, &mut taken);
         if segment.ack > self.snd_una {
             self.advance(now, segment.ack, &mut taken);
+        } else if segment.ack == self.snd_una {
+            taken.duplicate = segment.seq_len() == 0 && !window_changed && !self.board.is_empty();
         }
-        self.take_rtt(now, segment, &taken);
-        let phase_before = self.phase;
-        self.recover(now, &mut taken);
+        let head_resent = self.board.front().map_or(Time::ZERO, |head| head.sent);
+        self.take_rtt(now, &taken);
+        self.on_probe_acked(now, segment.ack, &mut taken);
+        self.rack.adapt(taken.sample.prior_delivered().unwrap_or(0), self.rate.delivered);
+        let before = self.phase;
+        let quiet = before == Phase::Open && taken.acked_bytes > 0 && !taken.sacked && !taken.ece && !taken.dsack;
+        if !quiet {
+            self.recover(now, &mut taken);
+        }
         self.board.check();
-        if taken.acked_bytes > 0 {
-            self.rearm(now);
+        // A SACK of something sent after the first segment's last transmission does not put the RTO off.
+        let progress = taken.acked_bytes > 0 || taken.first_sacked.is_some_and(|sent| sent < head_resent);
+        if progress && !taken.timer_set && !self.schedule_probe(now, true) {
+            self.rearm_from(now);
         }
-        self.tell_law(now, segment, &taken, phase_before);
-        self.update_pacing();
+        self.finish(now, segment, &taken, before);
     }
 
     /// RFC 9293 §3.10.7.4: the window of the newest segment counts. Says whether it changed.
     fn update_window(&mut self, segment: &Segment) -> bool {
         let window = u64::from(segment.window) << if segment.flags.has(Flags::SYN) { 0 } else { self.snd_scale };
         let newer = segment.ack > self.snd_una
-            || segment.seq > self.snd_wl1
-            || (segment.seq == self.snd_wl1 && window > self.snd_wnd);
-        if !newer || segment.ack < self.snd_una {
+            || (segment.ack == self.snd_una
+                && (segment.seq > self.snd_wl1 || (segment.seq == self.snd_wl1 && window > self.snd_wnd)));
+        if !newer {
             return false;
         }
         self.snd_wl1 = segment.seq;
         let changed = window != self.snd_wnd;
         self.snd_wnd = window;
         self.max_wnd = self.max_wnd.max(window);
+        if self.timer.kind == Kind::Persist && self.new_in_window().is_some() {
+            self.timer = Timer::default();
+            self.window_probes = 0;
+            self.window_probe_due = false;
+        }
         changed
     }
 
@@ -190,34 +276,54 @@ impl Sender {
     fn advance(&mut self, now: Time, ack: u64, taken: &mut Taken) {
         taken.acked_bytes = ack - self.snd_una;
         self.snd_una = ack;
+        self.timeouts_in_row = 0;
+        let min_rtt = self.rtt.min_rtt();
+        // What was never retransmitted arrived after something sent later: the path reorders.
+        let sacked_top = self.board.sacked_top();
         while let Some(front) = self.board.front() {
             if front.end() > ack {
                 break;
             }
+            let below_sacked = self.board.head() + 1 < sacked_top;
             let (sent, was_sacked) = self.board.pop();
             if !was_sacked {
                 taken.delivered_bytes += u64::from(sent.len);
                 self.rate.on_delivered(now, &sent, &mut taken.sample);
+                if self.use_sack {
+                    self.rack.on_delivered(now, &sent, taken, min_rtt);
+                }
             }
             if sent.ever_retransmitted {
                 taken.retransmitted_acked = true;
             } else if !was_sacked {
                 taken.first_sent.get_or_insert(sent.sent);
                 taken.last_sent = Some(sent.sent);
+                taken.original_delivered |= sent.end() <= self.high_seq;
+                self.rack.reordering_seen |= below_sacked;
             }
         }
+        // Without SACK nothing tells whether what lies beyond the retransmission came before or after it.
+        taken.original_delivered &= self.use_sack || !taken.retransmitted_acked;
         let fin = u64::from(self.fin_sent && ack == self.snd_nxt);
         self.stats.bytes_acked += taken.acked_bytes - fin;
     }
 
-    /// RTT samples: of segments sent once by their send time (Karn), else by timestamps.
-    fn take_rtt(&mut self, now: Time, segment: &Segment, taken: &Taken) {
-        let _ = segment;
-        if taken.retransmitted_acked {
-            return;
+    /// An RTT sample by send times of what was sent once (Karn), or by the echoed timestamp.
+    fn take_rtt(&mut self, now: Time, taken: &Taken) {
+        let cumulative = if taken.retransmitted_acked { None } else { taken.first_sent.zip(taken.last_sent) };
+        let by_send_time = cumulative.or(taken.first_sacked.zip(taken.last_sacked));
+        if let Some((first, last)) = by_send_time {
+            // The latest of all feeds the minimum, also where SACK tells it.
+            let last = taken.last_sacked.unwrap_or(last).max(last);
+            return self.rtt_sample(now, now - first, now - last);
         }
-        let (Some(first), Some(last)) = (taken.first_sent, taken.last_sent) else { return };
-        self.rtt_sample(now, now - first, now - last);
+        if let (Some(ecr), true) = (taken.ts_ecr, taken.acked_bytes > 0) {
+            let ms = timestamp(now).wrapping_sub(ecr);
+            if ecr != 0 && ms < 1 << 24 {
+                let rtt = Duration::from_millis(u64::from(ms.max(1)));
+                self.rtt_sample(now, rtt, rtt);
+            }
+        }
     }
 
     /// `rtt` feeds the RTO (it includes the delay of a delayed ACK), `last` is that of the newest segment:
@@ -228,17 +334,23 @@ impl Sender {
         self.last_rtt = Some(last);
     }
 
-    fn tell_law(&mut self, now: Time, segment: &Segment, taken: &Taken, phase_before: Phase) {
+    /// The ACK is taken in: the window follows, by recovery's rule or by the law's.
+    fn finish(&mut self, now: Time, segment: &Segment, taken: &Taken, before: Phase) {
         let rate = self.rate.on_ack(&taken.sample, self.rtt.min_rtt());
         self.last_rate = rate.map(|(r, _)| r).or(self.last_rate);
         let governed = |phase| matches!(phase, Phase::Recovery | Phase::Cwr);
-        let limited = !self.config.cwnd_validation || self.cwnd_limited;
+        if governed(self.phase) && taken.delivered_bytes > 0 {
+            let safe = taken.acked_bytes > 0 && taken.lost_bytes == 0;
+            let (pipe, ssthresh, mss) = (self.in_flight(), self.cc.ssthresh(), self.mss());
+            self.prr.on_ack(taken.delivered_bytes, pipe, ssthresh, safe, mss);
+        }
+        let limited = !self.config.cwnd_validation || self.is_cwnd_limited();
         let echo = segment.echo;
-        let one_way =
-            (echo.arrived != Time::ZERO).then_some(OneWay { seq: echo.seq, sent: echo.sent, arrived: echo.arrived });
-        self.cc.on_ack(&AckEvent {
+        let one_way = OneWay { seq: echo.seq, sent: echo.sent, arrived: echo.arrived };
+        let event = AckEvent {
             now,
-            acked_bytes: taken.acked_bytes,
+            // What was selectively acknowledged before has been counted before.
+            acked_bytes: taken.acked_bytes.min(taken.delivered_bytes),
             delivered_bytes: taken.delivered_bytes,
             rtt: self.last_rtt,
             srtt: self.rtt.srtt(),
@@ -252,145 +364,44 @@ impl Sender {
             delivered: self.rate.delivered,
             prior_delivered: taken.sample.prior_delivered().unwrap_or(0),
             lost_bytes: taken.lost_bytes,
-            may_grow: limited && taken.acked_bytes > 0 && !governed(self.phase) && !governed(phase_before),
+            may_grow: limited && taken.acked_bytes > 0 && !governed(self.phase) && !governed(before),
             phase: self.phase,
-            one_way,
-            ecn_echo: segment.flags.has(Flags::ECE),
+            one_way: (echo.arrived != Time::ZERO).then_some(one_way),
+            ecn_echo: taken.ece,
+        };
+        self.cc.on_ack(&event);
+        self.update_pacing();
+    }
+
+    fn update_pacing(&mut self) {
+        let own = self.cc.pacing_rate();
+        if own.is_none() && self.config.pacing == Pacing::Off {
+            return;
+        }
+        self.pacer.rate = own.or_else(|| {
+            let in_use = self.window().max(self.board.out().bytes);
+            let percent = if self.cc.cwnd() < self.cc.ssthresh() / 2 { 200 } else { 120 };
+            Rate::of(in_use * percent / 100, self.rtt.srtt())
         });
     }
 
-    /// The next segment to leave.
-    pub fn poll(&mut self, now: Time) -> Option<Outgoing> {
-        if !self.open {
-            return None;
-        }
-        self.pacing = false;
-        if self.pacer.blocked(now) {
-            self.pacing = true;
-            return None;
-        }
-        if self.board.lost().segments > 0 {
-            if let Some(i) = self.board.next_to_retransmit() {
-                return self.retransmit_if_allowed(now, i);
-            }
-        }
-        self.send_new(now)
+    /// When the pacer lets the next segment go; [`Time::NEVER`] when that is not what it waits for.
+    pub fn pacing_deadline(&self) -> Time {
+        if self.paced { self.pacer.release() } else { Time::NEVER }
     }
 
-    fn retransmit_if_allowed(&mut self, now: Time, i: u64) -> Option<Outgoing> {
-        let len = u64::from(self.board.get(i).len);
-        if !self.force && self.in_flight() + len > self.window() {
-            return None;
-        }
-        self.force = false;
-        Some(self.retransmit(now, i))
+    /// Starts the RTO timer anew, or stops it when nothing is outstanding.
+    pub fn rearm_from(&mut self, now: Time) {
+        self.timer =
+            if self.board.is_empty() { Timer::default() } else { Timer { kind: Kind::Rto, at: now + self.rtt.rto() } };
     }
 
-    /// Sends segment `i` again.
-    pub fn retransmit(&mut self, now: Time, i: u64) -> Outgoing {
-        self.board.mark_retransmitted(i);
-        let idle = self.board.pipe() == 0;
-        let stamp = self.rate.on_send(now, idle);
-        let una = self.snd_una;
-        let record = self.board.get_mut(i);
-        record.sent = now;
-        record.rate = stamp;
-        // A part of it may have been acknowledged.
-        let seq = record.seq.max(una);
-        let out = Outgoing {
-            seq,
-            len: (record.end() - seq) as u32 - u32::from(record.fin),
-            fin: record.fin,
-            retransmission: true,
-        };
-        self.on_sent(now, &out);
-        self.stats.segments_retransmitted += 1;
-        if self.timer.kind == Kind::Off {
-            self.rearm(now);
-        }
-        out
-    }
-
-    /// Bytes of new data in the next segment and whether the FIN goes with it; `None`: nothing to send.
-    fn next_new(&self) -> Option<(u32, bool)> {
-        let waiting = self.write_end - self.snd_nxt.min(self.write_end);
-        let len = waiting.min(self.mss());
-        let fin = self.closing && !self.fin_sent && len == waiting;
-        (len > 0 || fin).then_some((len as u32, fin))
-    }
-
-    fn send_new(&mut self, now: Time) -> Option<Outgoing> {
-        let Some((len, fin)) = self.next_new() else {
-            self.on_nothing_to_send();
-            return None;
-        };
-        let space = u64::from(len) + u64::from(fin);
-        if self.in_flight() + space > self.send_window() {
-            self.cwnd_limited = true;
-            return None;
-        }
-        if self.snd_nxt + u64::from(len) > self.snd_una + self.snd_wnd {
-            self.on_nothing_to_send();
-            return None;
-        }
-        self.cwnd_limited = false;
-        Some(self.transmit_new(now, len, fin))
-    }
-
-    /// The window for new data: limited transmit allows two segments more (RFC 3042).
-    fn send_window(&self) -> u64 {
-        let extra = match self.phase {
-            Phase::Open | Phase::Disorder if self.config.limited_transmit && self.classic() => {
-                u64::from(self.dupacks.min(2)) * self.mss()
-            }
-            _ => 0,
-        };
-        self.window() + extra
-    }
-
-    fn on_nothing_to_send(&mut self) {
-        let in_flight = self.in_flight();
-        if in_flight < self.window() {
-            self.rate.set_app_limited(in_flight);
-        }
-    }
-
-    /// Sends `len` bytes of new data, and the FIN with them.
-    pub fn transmit_new(&mut self, now: Time, len: u32, fin: bool) -> Outgoing {
-        let out = Outgoing { seq: self.snd_nxt, len, fin, retransmission: false };
-        let idle = self.board.is_empty();
-        let record = Sent {
-            seq: self.snd_nxt,
-            sent: now,
-            rate: self.rate.on_send(now, idle),
-            len: len + u32::from(fin),
-            fin,
-            ever_retransmitted: false,
-        };
-        self.board.push(record);
-        self.snd_nxt = record.end();
-        self.fin_sent |= fin;
-        self.on_sent(now, &out);
-        if idle || self.timer.kind != Kind::Rto {
-            self.rearm(now);
-        }
-        out
-    }
-
-    fn on_sent(&mut self, now: Time, out: &Outgoing) {
-        self.pacer.on_sent(now, out.len);
-        if out.len > 0 {
-            self.stats.segments_sent += 1;
-            self.stats.bytes_sent += u64::from(out.len);
-        }
-    }
-
-    /// Starts the retransmission timer anew, or stops it when nothing is outstanding.
+    /// As [`rearm_from`](Self::rearm_from), but after a timer of another kind the RTO counts from the first
+    /// segment's transmission.
     pub fn rearm(&mut self, now: Time) {
-        if self.board.is_empty() {
-            self.timer = Timer::default();
-        } else {
-            self.timer = Timer { kind: Kind::Rto, at: now + self.rtt.rto() };
+        match self.timer.kind {
+            Kind::Probe | Kind::Reorder if !self.board.is_empty() => self.rearm_from_head(now),
+            _ => self.rearm_from(now),
         }
     }
 
@@ -402,30 +413,22 @@ impl Sender {
         match self.timer.kind {
             Kind::Off => {}
             Kind::Rto => self.on_rto(now),
+            Kind::Probe => self.on_probe_timer(now),
+            Kind::Reorder => self.on_reorder_timer(now),
+            Kind::Persist => self.on_persist_timer(now),
         }
     }
 
-    /// When the pacer lets the next segment go; [`Time::NEVER`] when that is not what it waits for.
-    pub fn pacing_deadline(&self) -> Time {
-        if self.pacing { self.pacer.release() } else { Time::NEVER }
-    }
-
-    fn update_pacing(&mut self) {
-        if self.config.pacing == super::super::Pacing::On || self.cc.pacing_rate().is_some() {
-            let srtt = self.rtt.srtt();
-            self.pacer.rate = self.cc.pacing_rate().or_else(|| {
-                let in_use = self.window().max(self.board.out().bytes);
-                let slow = self.cc.cwnd() < self.cc.ssthresh() / 2;
-                Rate::of(in_use * if slow { 200 } else { 120 } / 100, srtt)
-            });
+    /// What RACK waited for did not come.
+    fn on_reorder_timer(&mut self, now: Time) {
+        let found = self.look_with_rack(now);
+        if found.lost {
+            if self.phase != Phase::Recovery {
+                self.enter_recovery(now);
+            }
+            let (pipe, ssthresh, mss) = (self.in_flight(), self.cc.ssthresh(), self.mss());
+            self.prr.on_ack(mss, pipe, ssthresh, false, mss);
         }
-    }
-
-    /// Whether the classic rules of `recovery` apply.
-    pub fn style(&self) -> Recovery {
-        match self.config.recovery {
-            Recovery::Sack | Recovery::Rack if self.classic() => Recovery::NewReno,
-            other => other,
-        }
+        self.rearm(now);
     }
 }

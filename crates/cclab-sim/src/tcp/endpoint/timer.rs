@@ -1,5 +1,5 @@
 //! The one timer that retransmission, tail probe, reordering and zero-window probe share, as in Linux:
-//! at any time only one of them is due next.
+//! only one of them can be what is due next.
 
 use cclab_algo::Time;
 
@@ -11,6 +11,12 @@ pub(super) enum Kind {
     Off,
     /// Retransmission timeout.
     Rto,
+    /// Tail-loss probe.
+    Probe,
+    /// What RACK did not yet give up is lost by then.
+    Reorder,
+    /// Zero-window probe.
+    Persist,
 }
 
 /// What is due, and when.

@@ -1,0 +1,115 @@
+//! What an ACK's SACK blocks say (RFC 2018, RFC 2883).
+
+use super::super::segment::{Segment, unwrap_offset};
+use super::scoreboard::Skip;
+use super::sender::{Sender, Taken};
+use cclab_algo::Time;
+
+/// The SACK blocks of the last ACK: what they covered need not be looked at again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    blocks: [(u64, u64); 4],
+    len: usize,
+}
+
+impl Seen {
+    /// Calls `each` with the parts of `[start, end)` that the blocks do not cover.
+    fn subtract(&self, start: u64, end: u64, each: &mut dyn FnMut(u64, u64)) {
+        let mut from = start;
+        while from < end {
+            // Jump over the block that covers `from`, or go on to the next that starts after it.
+            let blocks = &self.blocks[..self.len];
+            if let Some(&(_, e)) = blocks.iter().find(|&&(s, e)| s <= from && from < e) {
+                from = e;
+                continue;
+            }
+            let to = blocks.iter().map(|b| b.0).filter(|&s| s > from).min().unwrap_or(end).min(end);
+            each(from, to);
+            from = to;
+        }
+    }
+}
+
+impl Sender {
+    /// Marks what the blocks cover; the cost is that of what is new in them.
+    pub(super) fn take_sacks(&mut self, now: Time, segment: &Segment, taken: &mut Taken) {
+        if segment.sack.is_empty() || !self.use_sack {
+            return;
+        }
+        let mut seen = Seen::default();
+        let near = self.snd_una.max(segment.ack);
+        let mut blocks = [(0, 0); 4];
+        for (block, &(start, end)) in blocks.iter_mut().zip(segment.sack.as_slice()) {
+            let start = unwrap_offset(near, start);
+            *block = (start, start + u64::from(end.wrapping_sub(start as u32)));
+        }
+        let blocks = &blocks[..segment.sack.len()];
+        let first_is_duplicate = self.take_dsack(segment.ack, blocks, taken);
+        for &(start, end) in &blocks[usize::from(first_is_duplicate)..] {
+            if start >= end || end > self.snd_nxt || end <= self.snd_una {
+                continue;
+            }
+            let previous = self.sacks_seen;
+            previous.subtract(start, end, &mut |from, to| self.sack_range(now, (start, end), (from, to), taken));
+            seen.blocks[seen.len] = (start, end);
+            seen.len += 1;
+        }
+        self.sacks_seen = seen;
+    }
+
+    /// Whether the first block reports a duplicate: it lies below the cumulative ACK or inside the second.
+    fn take_dsack(&mut self, ack: u64, blocks: &[(u64, u64)], taken: &mut Taken) -> bool {
+        let (start, end) = blocks[0];
+        let inside = |&(s, e): &(u64, u64)| start >= s && end <= e;
+        if end > ack && !blocks.get(1).is_some_and(inside) {
+            return false;
+        }
+        if start >= end {
+            return true;
+        }
+        taken.dsack = true;
+        self.rack.dsack_seen = true;
+        let mss = self.mss();
+        let segments = (end - start).div_ceil(mss);
+        if self.probe.high_seq != 0 && self.probe.retransmitted && segments == 1 && end == self.probe.high_seq {
+            taken.dsack_of_probe = true;
+        }
+        if end > self.undo.marker && self.undo.marker != 0 && end <= self.snd_una.max(ack) {
+            self.undo.on_duplicate(segments);
+        }
+        true
+    }
+
+    /// Marks the segments of `part` that `block` covers wholly.
+    fn sack_range(&mut self, now: Time, block: (u64, u64), part: (u64, u64), taken: &mut Taken) {
+        let mut first = self.board.find(part.0);
+        let end = self.board.find(part.1);
+        if first < end && self.board.get(first).seq < block.0 {
+            first += 1;
+        }
+        loop {
+            first = self.board.scan(first, end, Skip::Sacked);
+            if first >= end {
+                return;
+            }
+            self.sack_one(now, first, taken);
+            first += 1;
+        }
+    }
+
+    fn sack_one(&mut self, now: Time, i: u64, taken: &mut Taken) {
+        let sent = *self.board.get(i);
+        let top = self.board.sacked_top();
+        self.board.mark_sacked(i);
+        taken.sacked = true;
+        taken.delivered_bytes += u64::from(sent.len);
+        self.rate.on_delivered(now, &sent, &mut taken.sample);
+        self.rack.on_delivered(now, &sent, taken, self.rtt.min_rtt());
+        if !sent.ever_retransmitted {
+            self.rack.reordering_seen |= i + 1 < top;
+            taken.first_sacked.get_or_insert(sent.sent);
+            taken.last_sacked = Some(sent.sent);
+            taken.original_delivered |= sent.end() <= self.high_seq;
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Congestion-window validation: a window that is not used says nothing of the path, so it must neither
+//! grow nor be kept (RFC 7661's aim; RFC 2861's rules as Linux has them).
+
+use super::sender::Sender;
+use cclab_algo::cc::{Phase, RestartEvent};
+use cclab_algo::params::Flavour;
+use cclab_algo::{Duration, Time};
+
+/// How the window is used.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    /// The window kept the sender back, at some time in this window of data.
+    limited: bool,
+    /// Most bytes in flight in this window of data.
+    max_out: u64,
+    /// This window of data ends here.
+    ends: u64,
+    /// Most bytes in flight since the window was last the limit.
+    used: u64,
+    /// When it was last the limit.
+    last_limited: Time,
+    /// When data was last sent.
+    pub last_send: Time,
+}
+
+impl Sender {
+    /// The sender stops: what kept it back? (Linux `tcp_cwnd_validate`.)
+    pub fn note_usage(&mut self, now: Time) {
+        let limited = self.in_flight() + self.mss() > self.window();
+        let out = self.board.out().bytes;
+        let usage = &mut self.usage;
+        if self.snd_una >= usage.ends || limited || (!usage.limited && out > usage.max_out) {
+            usage.limited = limited;
+            usage.max_out = out;
+            usage.ends = self.snd_nxt;
+        }
+        if self.is_cwnd_limited() {
+            self.usage.used = 0;
+            self.usage.last_limited = now;
+            return;
+        }
+        let usage = &mut self.usage;
+        usage.used = usage.used.max(out);
+        if self.config.slow_start_after_idle
+            && self.config.flavour == Flavour::Linux
+            && now.since(usage.last_limited) >= self.rtt.rto()
+        {
+            self.shrink_unused(now);
+        }
+    }
+
+    /// Whether an ACK may raise the window. In slow start it may go up to twice what was in flight.
+    pub fn is_cwnd_limited(&self) -> bool {
+        let cwnd = self.cc.cwnd();
+        self.usage.limited || (cwnd < self.cc.ssthresh() && cwnd < 2 * self.usage.max_out)
+    }
+
+    fn initial_window(&self) -> u64 {
+        u64::from(self.config.initial_window) * self.mss()
+    }
+
+    /// Not limited by the window for an RTO: halfway down to what was used (RFC 2861 §3).
+    fn shrink_unused(&mut self, now: Time) {
+        if self.phase == Phase::Open {
+            let cwnd = self.cc.cwnd();
+            let used = self.usage.used.max(self.initial_window());
+            if used < cwnd {
+                self.restart(now, Duration::ZERO, (cwnd + used) / 2);
+            }
+            self.usage.used = 0;
+        }
+        self.usage.last_limited = now;
+    }
+
+    /// New data after an idle time: the window halves once per RTO (RFC 2861 §3); RFC 5681 §4.1 restarts
+    /// from the initial window.
+    pub fn restart_if_idle(&mut self, now: Time) {
+        if !self.config.slow_start_after_idle || !self.board.is_empty() {
+            return;
+        }
+        let (idle, rto) = (now.since(self.usage.last_send), self.rtt.rto());
+        if idle <= rto || self.usage.last_send == Time::ZERO {
+            return;
+        }
+        let cwnd = self.cc.cwnd();
+        let floor = self.initial_window().min(cwnd);
+        let to = match self.config.flavour {
+            Flavour::Paper => floor,
+            Flavour::Linux => {
+                let halvings = ((idle.0 - 1) / rto.0.max(1)).min(63);
+                (cwnd >> halvings).max(floor)
+            }
+        };
+        self.restart(now, idle, to);
+        self.usage.used = 0;
+        self.usage.last_limited = now;
+    }
+
+    fn restart(&mut self, now: Time, idle: Duration, cwnd: u64) {
+        // What the window was is remembered as the threshold.
+        let ssthresh = self.cc.ssthresh().max(self.cc.cwnd() / 4 * 3);
+        self.cc.on_restart(&RestartEvent { now, idle, cwnd, ssthresh });
+    }
+}
