@@ -161,7 +161,6 @@ impl Run {
             app_limited: !limited,
             delivered: self.delivered,
             prior_delivered,
-            lost_bytes: 0,
             may_grow: limited && !matches!(self.phase, Phase::Recovery | Phase::Cwr),
             phase: self.phase,
             one_way,
@@ -257,8 +256,10 @@ impl Run {
     }
 }
 
+type Variant = (&'static Entry, Flavour, Vec<(String, Given)>);
+
 /// Every law in both flavours, and with each word of each choice and each state of each flag.
-fn variants() -> Vec<(&'static Entry, Flavour, Vec<(String, Given)>)> {
+fn variants() -> Vec<Variant> {
     let mut all = vec![];
     for entry in cc::REGISTRY {
         for flavour in [Flavour::Linux, Flavour::Paper] {
@@ -355,5 +356,19 @@ fn every_law_has_a_page_with_the_outline_and_every_parameter() {
         for spec in entry.params {
             assert!(section.contains(&format!("`{}`", spec.name)), "{}.md lacks `{}`", entry.name, spec.name);
         }
+    }
+}
+
+/// The guide quotes the example, so that what it shows compiles and runs.
+#[test]
+fn the_guide_shows_the_example() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let read = |path: &str| std::fs::read_to_string(format!("{root}/{path}")).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let guide = read("docs/guides/add-a-congestion-control.md");
+    let example = read("crates/cclab-algo/examples/aimd.rs");
+    let quotes: Vec<&str> = guide.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(quotes.len() >= 4, "the guide shows no code");
+    for quote in quotes {
+        assert!(example.contains(quote), "not in examples/aimd.rs:\n{quote}");
     }
 }
