@@ -153,11 +153,11 @@ impl Simulation {
             Event::Timer(host) => self.wake(now, host),
             Event::Release(index) => {
                 let processing = self.flows[index as usize].processing.as_mut();
-                let (packet, next) = processing.expect("only flows with send_jitter process").pop();
+                let (mut packet, next) = processing.expect("only flows with send_jitter process").pop();
                 if let Some(at) = next {
                     self.network.events.push(at, event);
                 }
-                self.send(now, packet);
+                self.send(now, &mut packet);
             }
             Event::Datagram(index) => self.send_datagram(now, index),
             Event::Start(index) => self.start(now, index),
@@ -197,11 +197,11 @@ impl Simulation {
         }
         let Kind::Udp { source, .. } = &mut flow.kind else { unreachable!("only UDP flows send datagrams") };
         let (number, gap) = source.emit();
-        let packet = Packet::udp(index as usize, now, number, source.size);
+        let mut packet = Packet::udp(index as usize, now, number, source.size);
         if now + gap < self.end {
             self.network.events.push(now + gap, Event::Datagram(index));
         }
-        self.emit(now, packet);
+        self.emit(now, &mut packet);
     }
 
     /// The timer of a host fires.
@@ -249,7 +249,7 @@ impl Simulation {
         loop {
             let Kind::Tcp(tcp) = &mut self.flows[index].kind else { unreachable!("only TCP hosts have segments") };
             let Some(segment) = tcp.ends[end].poll_transmit(now) else { break };
-            self.emit(now, Packet::tcp(index, end == SOURCE, now, segment));
+            self.emit(now, &mut Packet::tcp(index, end == SOURCE, now, segment));
         }
         let flow = &mut self.flows[index];
         let Kind::Tcp(tcp) = &mut flow.kind else { unreachable!("only TCP hosts have timers") };
@@ -270,12 +270,12 @@ impl Simulation {
     }
 
     /// A packet leaves an endpoint: through the source host's processing, if it has any, into the network.
-    fn emit(&mut self, now: Time, packet: Packet) {
+    fn emit(&mut self, now: Time, packet: &mut Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         flow.sent += 1;
         match &mut flow.processing {
             Some(processing) if packet.forward => {
-                if let Some(at) = processing.push(now, packet) {
+                if let Some(at) = processing.push(now, *packet) {
                     self.network.events.push(at, Event::Release(packet.flow));
                 }
             }
@@ -283,10 +283,10 @@ impl Simulation {
         }
     }
 
-    fn send(&mut self, now: Time, packet: Packet) {
-        self.capture(now, if packet.forward { SOURCE } else { DESTINATION }, &packet);
-        if let Some(packet) = self.network.send(now, packet) {
-            self.arrivals.push_back(packet);
+    fn send(&mut self, now: Time, packet: &mut Packet) {
+        self.capture(now, if packet.forward { SOURCE } else { DESTINATION }, packet);
+        if self.network.send(now, packet) {
+            self.arrivals.push_back(*packet);
         }
     }
 

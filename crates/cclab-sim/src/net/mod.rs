@@ -1,6 +1,6 @@
 //! The network: links joined by routes, and the packets on them.
 //!
-//! [`Network::carry`] takes a packet from hop to hop until it is under way on a link, is gone, or has reached
+//! `Network::carry` takes a packet from hop to hop until it is under way on a link, is gone, or has reached
 //! its host. A link that is infinitely fast and has no delay hands a packet on at once, without an event.
 
 mod link;
@@ -99,59 +99,60 @@ impl Network {
         }
     }
 
-    /// Sends a packet into the network from its source host at `now`; gives it back if it has reached its
-    /// destination already.
-    pub(crate) fn send(&mut self, now: Time, mut packet: Packet) -> Option<Packet> {
+    /// Sends a packet into the network from its source host at `now`; says whether it has reached its destination
+    /// already.
+    pub(crate) fn send(&mut self, now: Time, packet: &mut Packet) -> bool {
         packet.left = now;
         packet.next = self.starts[packet.flow as usize][usize::from(!packet.forward)];
-        self.note(now, HOST, EventKind::Sent, &packet);
+        self.note(now, HOST, EventKind::Sent, packet);
         self.carry(now, packet)
     }
 
-    /// The event of a link's line, or of its hold-back: the packet goes on. Gives it back if it has reached its
+    /// The event of a link's line, or of its hold-back: the packet goes on. Gives it if it has reached its
     /// destination.
     pub(crate) fn arrive(&mut self, now: Time, event: Event) -> Option<Packet> {
         let (Event::Line(index) | Event::Held(index)) = event else { unreachable!("not a link's event: {event:?}") };
         let link = &mut self.links[index as usize];
         let pipe = if matches!(event, Event::Line(_)) { &mut link.line } else { &mut link.held };
-        let (packet, next) = pipe.pop();
+        let (mut packet, next) = pipe.pop();
         link.count_delivered(&packet);
         if let Some(at) = next {
             self.events.push(at, event);
         }
         self.note(now, index, EventKind::Forwarded, &packet);
-        self.carry(now, packet)
+        self.carry(now, &mut packet).then_some(packet)
     }
 
-    fn carry(&mut self, now: Time, mut packet: Packet) -> Option<Packet> {
+    /// Takes a packet on from hop to hop; whether it reaches its host at once.
+    fn carry(&mut self, now: Time, packet: &mut Packet) -> bool {
         loop {
             let index = self.routes[packet.next as usize];
             if index == HOST {
-                self.note(now, HOST, EventKind::Received, &packet);
-                return Some(packet);
+                self.note(now, HOST, EventKind::Received, packet);
+                return true;
             }
             packet.next += 1;
             let link = &mut self.links[index as usize];
-            let outcome = link.take(now, &packet);
+            let outcome = link.take(now, packet);
             match outcome {
                 Outcome::Through => {
-                    link.count_delivered(&packet);
-                    self.note(now, index, EventKind::Queued, &packet);
-                    self.note(now, index, EventKind::Forwarded, &packet);
+                    link.count_delivered(packet);
+                    self.note(now, index, EventKind::Queued, packet);
+                    self.note(now, index, EventKind::Forwarded, packet);
                 }
                 Outcome::Queued(pending) => {
-                    self.note(now, index, EventKind::Queued, &packet);
+                    self.note(now, index, EventKind::Queued, packet);
                     self.schedule(index, &pending, packet.flow);
-                    return None;
+                    return false;
                 }
                 Outcome::Gone(reason, at) => {
                     self.tallies[packet.flow as usize].gone += 1;
                     if reason == Reason::LostBehind {
-                        self.note(now, index, EventKind::Queued, &packet);
+                        self.note(now, index, EventKind::Queued, packet);
                     }
                     let kind = if reason == Reason::Dropped { EventKind::Dropped } else { EventKind::Lost };
-                    self.note(at, index, kind, &packet);
-                    return None;
+                    self.note(at, index, kind, packet);
+                    return false;
                 }
             }
         }

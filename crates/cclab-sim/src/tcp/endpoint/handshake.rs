@@ -1,7 +1,7 @@
 //! Opening a connection: SYN, SYN-ACK, their options and their retransmission.
 
-use super::super::{Config, Recovery};
 use super::super::segment::{Flags, Segment};
+use super::super::{Config, Recovery};
 use super::{Endpoint, State, timestamp};
 use cclab_algo::cc::RestartEvent;
 use cclab_algo::params::Flavour;
