@@ -146,7 +146,8 @@ impl Simulation {
     fn serve(&mut self, now: Time, event: Event) {
         match event {
             Event::Line(_) | Event::Held(_) => {
-                if let Some(packet) = self.network.arrive(now, event) {
+                let mut packet = Packet::udp(0, now, 0, 0);
+                if self.network.arrive(now, event, &mut packet) {
                     self.receive(now, &packet);
                 }
             }

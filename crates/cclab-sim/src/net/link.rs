@@ -30,10 +30,11 @@ impl Pipe {
         (self.packets.len() == 1 && self.last < Time::NEVER).then_some(self.last)
     }
 
-    /// Takes the first packet out; and when the next one follows, if there is one.
-    pub(super) fn pop(&mut self) -> (Packet, Option<Time>) {
-        let (_, packet) = self.packets.pop_front().expect("an event of a pipe means a packet in it");
-        (packet, self.packets.front().map(|&(at, _)| at).filter(|&at| at < Time::NEVER))
+    /// Takes the first packet out, into `packet`; when the next one follows, if there is one.
+    pub(super) fn pop(&mut self, packet: &mut Packet) -> Option<Time> {
+        *packet = self.packets.front().expect("an event of a pipe means a packet in it").1;
+        self.packets.pop_front();
+        self.packets.front().map(|&(at, _)| at).filter(|&at| at < Time::NEVER)
     }
 
     pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {

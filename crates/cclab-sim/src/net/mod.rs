@@ -108,19 +108,19 @@ impl Network {
         self.carry(now, packet)
     }
 
-    /// The event of a link's line, or of its hold-back: the packet goes on. Gives it if it has reached its
-    /// destination.
-    pub(crate) fn arrive(&mut self, now: Time, event: Event) -> Option<Packet> {
+    /// The event of a link's line, or of its hold-back: its packet, put into `packet`, goes on. Says
+    /// whether it has reached its destination.
+    pub(crate) fn arrive(&mut self, now: Time, event: Event, packet: &mut Packet) -> bool {
         let (Event::Line(index) | Event::Held(index)) = event else { unreachable!("not a link's event: {event:?}") };
         let link = &mut self.links[index as usize];
         let pipe = if matches!(event, Event::Line(_)) { &mut link.line } else { &mut link.held };
-        let (mut packet, next) = pipe.pop();
-        link.count_delivered(&packet);
+        let next = pipe.pop(packet);
+        link.count_delivered(packet);
         if let Some(at) = next {
             self.events.push(at, event);
         }
-        self.note(now, index, EventKind::Forwarded, &packet);
-        self.carry(now, &mut packet).then_some(packet)
+        self.note(now, index, EventKind::Forwarded, packet);
+        self.carry(now, packet)
     }
 
     /// Takes a packet on from hop to hop; whether it reaches its host at once.
