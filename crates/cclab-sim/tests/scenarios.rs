@@ -1,60 +1,614 @@
 //! Scenarios as people write them: good ones become the graph they describe, bad ones say what is wrong.
 
-use cclab_algo::{Duration, Rate};
-use cclab_sim::scenario::{self, Limit, Queue, Scenario, Traffic};
-use serde_json::json;
+use cclab_algo::params::Flavour;
+use cclab_algo::{Duration, Rate, Time, cc};
+use cclab_sim::scenario::*;
+use cclab_sim::tcp::{Config, Recovery, RtoStyle};
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
 fn good(text: &str) -> Scenario {
     Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}"))
 }
-
-#[test]
-fn the_example_loads() {
-    let s = good(scenario::example());
-    assert_eq!(s.flows.len(), 3);
-    assert_eq!(s.links[0].name, "bottleneck");
+fn text(name: &str) -> String {
+    let path = root().join("tests/scenarios").join(name).with_extension("toml");
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+fn load(name: &str) -> Scenario {
+    good(&text(name))
+}
+/// Every scenario of `tests/scenarios`, and the example.
+fn all() -> Vec<(String, String)> {
+    let files = std::fs::read_dir(root().join("tests/scenarios")).expect("the folder is there");
+    let stem = |p: PathBuf| p.file_stem().expect("a file has a name").to_string_lossy().into_owned();
+    let mut names: Vec<String> = files.map(|f| stem(f.expect("it can be listed").path())).collect();
+    names.sort();
+    assert!(names.len() >= 10, "{names:?}");
+    let mut all: Vec<(String, String)> = names.iter().map(|n| (n.clone(), text(n))).collect();
+    all.push(("example".into(), example().into()));
+    all
+}
+fn tcp(flow: &Flow) -> &Config {
+    match &flow.traffic {
+        Traffic::Tcp { config, .. } => config,
+        Traffic::Cbr { .. } => panic!("{} is TCP", flow.label),
+    }
+}
+fn limit(link: &Link) -> Limit {
+    let Queue::DropTail { limit } = link.queue;
+    limit
+}
+fn names(s: &Scenario, links: &[usize]) -> Vec<String> {
+    links.iter().map(|l| s.links[*l].name.clone()).collect()
+}
+fn base_rtt(s: &Scenario, flow: usize) -> Duration {
+    let f = &s.flows[flow];
+    f.route.iter().chain(&f.route_back).map(|l| s.links[*l].delay).fold(Duration::ZERO, |a, b| a + b)
+}
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
 }
 
-/// W2: 250 Mbit/s, 42 ms, 20 % of the BDP are 175 packets of 1500 bytes.
 #[test]
-fn a_bdp_counts_whole_packets() {
-    let s = good(
+fn every_scenario_is_its_own_normal_form() {
+    for (name, text) in all() {
+        let s = good(&text);
+        let again = Scenario::from_json(&s.source).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(format!("{s:#?}"), format!("{again:#?}"), "{name}");
+    }
+}
+
+#[test]
+fn every_route_leads_from_source_to_destination() {
+    for (name, text) in all() {
+        let s = good(&text);
+        for f in &s.flows {
+            for (links, from, to) in [(&f.route, f.from, f.to), (&f.route_back, f.to, f.from)] {
+                let end = links.iter().fold(from, |at, l| {
+                    assert_eq!(s.links[*l].from, at, "{name}: {}", f.label);
+                    s.links[*l].to
+                });
+                assert_eq!(end, to, "{name}: {}", f.label);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_santa_cruz_bottleneck() {
+    let s = load("santa-cruz");
+    assert_eq!(s.nodes, ["left", "right", "s1", "r1"]);
+    let b = &s.links[0];
+    assert_eq!((b.name.as_str(), b.rate, b.delay), ("bottleneck", Some(Rate(1_500_000)), ms(40)));
+    assert_eq!(limit(b), Limit::Packets(17));
+    assert_eq!(names(&s, &s.flows[0].route), ["s1->left", "bottleneck", "right->r1"]);
+    assert_eq!(names(&s, &s.flows[0].route_back), ["r1->right", "bottleneck-reverse", "left->s1"]);
+    assert_eq!(s.links[2].rate, Some(Rate(10_000_000)));
+    assert_eq!((s.links[2].delay, limit(&s.links[2])), (Duration::ZERO, Limit::Packets(u64::MAX)));
+    assert_eq!(base_rtt(&s, 0), ms(80));
+    let config = tcp(&s.flows[0]);
+    assert_eq!((config.mss, config.recovery, config.sack), (960, Recovery::Reno, false));
+    assert_eq!((config.delayed_ack.every, config.initial_window), (1, 2));
+    assert_eq!((config.rto.style, config.rto.min), (RtoStyle::Rfc6298, ms(200)));
+    assert_eq!(config.flavour, Flavour::Paper);
+    assert_eq!((s.flows[0].start_jitter, s.flows[0].send_jitter), (Duration::ZERO, Duration::ZERO));
+}
+
+/// 250 Mbit/s × 42 ms = 1,312,500 bytes = 875 packets of 1500; a fifth of them are 175.
+#[test]
+fn a_fifth_of_the_bdp_is_175_packets() {
+    let s = load("small-buffer");
+    assert_eq!(limit(&s.links[0]), Limit::Packets(175));
+    assert_eq!(limit(&s.links[1]), Limit::Packets(175));
+    assert_eq!((s.links[0].delay, s.links[2].delay), (ms(19), ms(1)));
+    assert_eq!((base_rtt(&s, 0), base_rtt(&s, 1)), (ms(42), ms(42)));
+    assert_eq!(s.flows.iter().map(|f| f.label.as_str()).collect::<Vec<_>>(), ["cubic-1", "cubic-2"]);
+    assert_eq!(tcp(&s.flows[0]).mss, 1448);
+    assert_eq!(s.flows[1].start, Time::ZERO + ms(1000));
+}
+
+#[test]
+fn a_transfer_with_loss_of_data_in_both_directions() {
+    let s = load("lossy-transfer");
+    let loss = [Loss { applies_to: AppliesTo::Data, model: LossModel::Bernoulli { p: 0.01 } }];
+    assert_eq!((s.links[0].loss.as_slice(), s.links[1].loss.as_slice()), (&loss[..], &loss[..]));
+    let Traffic::Tcp { size, cc, cc_params, .. } = &s.flows[0].traffic else { panic!("TCP") };
+    assert_eq!((*size, cc.name), (Some(25_000_000), "cubic"));
+    assert_eq!(cc_params.len(), cc.params.len());
+    assert_eq!(limit(&s.links[0]), Limit::Packets(16), "25,000 bytes are 16 packets and two thirds");
+}
+
+#[test]
+fn the_reverse_direction_differs_where_it_says_so() {
+    let s = load("asymmetric");
+    let (there, back) = (&s.links[0], &s.links[1]);
+    assert_eq!((there.rate, back.rate), (Some(Rate(40_000_000)), Some(Rate(4_000_000))));
+    assert_eq!((there.delay, back.delay, there.overhead, back.overhead), (ms(300), ms(300), 18, 18));
+    assert_eq!((limit(there), limit(back)), (Limit::Bytes(500_000), Limit::Bytes(65_536)));
+    let model = LossModel::GilbertElliott { p: 0.001, r: 0.2, good: 0.0, bad: 0.5 };
+    assert_eq!(there.loss, [Loss { applies_to: AppliesTo::All, model }]);
+    assert_eq!((there.loss_place, back.loss.len()), (LossPlace::AfterLink, 0));
+    assert_eq!((there.jitter, back.jitter), (Some(Jitter::Exponential { mean: ms(1) }), None));
+    assert_eq!((there.reorder, back.reorder), (Some(Reorder { probability: 0.001, delay: ms(5) }), None));
+    let upload = &s.flows[3];
+    assert_eq!((upload.label.as_str(), names(&s, &upload.route)[1].as_str()), ("reno-1", "bottleneck-reverse"));
+    assert_eq!((s.nodes[upload.from].as_str(), s.links[upload.route[0]].to), ("s4", 1));
+    assert_eq!(s.flows[0].start_jitter, ms(600), "replicas are spread over one base RTT");
+    assert_eq!(tcp(&s.flows[0]).initial_ssthresh, Some(1_500_000), "half of 40 Mbit/s × 600 ms");
+    assert!(matches!(s.flows[4].traffic, Traffic::Cbr { rate: Rate(500_000), packet_size: 200 }));
+    assert_eq!(s.flows[4].stop, Some(Time::ZERO + Duration::from_secs(120)));
+    assert_eq!(s.record.samples, Sampling::Every(ms(300)), "a thousandth of five minutes");
+}
+
+#[test]
+fn changes_named_losses_and_a_capture() {
+    let s = load("handover");
+    assert_eq!(s.links[0].schedule.len(), 2);
+    let first = Change { at: Time::ZERO + ms(20_000), rate: Some(Rate(10_000_000)), delay: Some(ms(45)) };
+    assert_eq!((s.links[0].schedule[0], s.links[1].schedule[0]), (first, first));
+    let named = Loss { applies_to: AppliesTo::Data, model: LossModel::Named { flow: Some(0), packets: vec![20, 25] } };
+    let periodic = Loss { applies_to: AppliesTo::Ack, model: LossModel::Periodic { every: 100 } };
+    assert_eq!(s.links[0].loss, [named, periodic]);
+    assert_eq!(s.flows.iter().map(|f| f.label.as_str()).collect::<Vec<_>>(), ["watched", "others-1", "others-2"]);
+    assert_eq!(base_rtt(&s, 0), ms(100));
+    assert_eq!(tcp(&s.flows[1]).mss, 1000);
+    assert_eq!(s.record.capture, Some(Capture { at_receiver: true, snaplen: Some(96) }));
+    assert_eq!((s.record.samples, s.record.packets), (Sampling::OnChange, false));
+}
+
+#[test]
+fn chains_crosses_and_parking_lots_are_graphs() {
+    let s = load("chain");
+    assert_eq!((s.nodes.len(), s.links.len()), (7, 12));
+    assert_eq!(names(&s, &s.flows[0].route), ["n0->n1", "n1->n2", "n2->n3", "n3->n4", "n4->n5", "n5->n6"]);
+    assert_eq!(names(&s, &s.flows[1].route), ["n4->n3", "n3->n2"]);
+    assert_eq!((base_rtt(&s, 0), base_rtt(&s, 1)), (ms(60), ms(20)));
+
+    let s = load("cross");
+    assert_eq!(s.nodes, ["h0", "h1", "middle", "h3", "h4", "v0", "v1", "v3", "v4"]);
+    assert_eq!(names(&s, &s.flows[0].route), ["h0->h1", "h1->middle", "middle->h3", "h3->h4"]);
+    assert_eq!(names(&s, &s.flows[1].route), ["v0->v1", "v1->middle", "middle->v3", "v3->v4"]);
+    assert_eq!((base_rtt(&s, 0), base_rtt(&s, 1)), (ms(40), ms(40)));
+    assert_eq!(limit(&s.links[0]), Limit::Packets(6), "2 Mbit/s × 40 ms are 10,000 bytes");
+
+    let s = load("parking-lot");
+    let middle = |f: &Flow| names(&s, &f.route[1..f.route.len() - 1]);
+    assert_eq!(middle(&s.flows[0]), ["router-0->router-1", "router-1->router-2", "router-2->router-3"]);
+    assert_eq!(middle(&s.flows[2]), ["router-1->router-2"]);
+    assert_eq!(middle(&s.flows[3]), ["router-3->router-2"]);
+    assert!((0..4).all(|f| base_rtt(&s, f) == ms(60)));
+    assert_eq!(s.links[0].delay, ms(10), "the long flow's RTT leaves 60 ms for six links");
+}
+
+#[test]
+fn a_custom_network_takes_the_shortest_path_or_the_one_it_is_told() {
+    let s = load("custom");
+    assert_eq!(names(&s, &s.flows[0].route), ["a->relay", "relay->b"]);
+    assert_eq!(names(&s, &s.flows[0].route_back), ["b->relay", "relay->a"]);
+    assert_eq!(names(&s, &s.flows[1].route), ["a->b"]);
+    assert_eq!(names(&s, &s.flows[1].route_back), ["b->a"]);
+    assert_eq!((base_rtt(&s, 0), base_rtt(&s, 1)), (ms(23), ms(80)));
+    assert_eq!(s.links.iter().map(|l| l.duplicate).collect::<Vec<_>>(), [0.0, 0.0, 0.0, 0.0, 0.0, 0.005]);
+    // 10 Mbit/s × 23 ms, the base RTT of the first flow, are 28,750 bytes
+    assert_eq!(limit(&s.links[0]), Limit::Packets(19));
+}
+
+#[test]
+fn every_option_of_a_flow_arrives() {
+    let s = load("options");
+    let f = &s.flows[0];
+    // What cannot be otherwise: recovery = "sack" needs sack.
+    let same = ["    sack: true,"];
+    let lines = |c: &Config| format!("{c:#?}").lines().map(String::from).collect::<Vec<_>>();
+    let linux = lines(&Config::linux(1));
+    for line in lines(tcp(f)) {
+        let value = line.ends_with(',') && line.contains(": ");
+        assert!(!value || !linux.contains(&line) || same.contains(&line.as_str()), "{line} is the default");
+    }
+    assert_eq!(tcp(f).initial_ssthresh, Some(64 * 536));
+    assert_eq!((f.start, f.start_jitter, f.send_jitter), (Time::ZERO + ms(1500), ms(250), Duration::from_micros(100)));
+    assert_eq!((f.stop, s.max_events, s.seed), (Some(Time::ZERO + ms(9000)), 1_000_000, 18_446_744_073_709_551));
+    assert_eq!((s.record.samples, s.record.packets), (Sampling::Off, true));
+    assert_eq!(s.links[0].duplicate, 0.001);
+}
+
+/// Puts `edit` into `json`; a number as a field of a list is a position.
+fn merge(json: &mut Json, edit: &Json) {
+    match (json, edit) {
+        (Json::Object(table), Json::Object(fields)) => {
+            for (name, value) in fields {
+                merge(table.entry(name).or_insert(Json::Null), value);
+            }
+        }
+        (Json::Array(list), Json::Object(fields)) => {
+            for (position, value) in fields {
+                let position: usize = position.parse().expect("a position in a list");
+                list.resize(list.len().max(position + 1), Json::Null);
+                merge(&mut list[position], value);
+            }
+        }
+        (json, _) => *json = edit.clone(),
+    }
+}
+/// A plain scenario with an edit in TOML: `flows.0.cc = "cubik"`.
+fn edited(edit: &str) -> Json {
+    let mut json = json!({
+        "duration": "60 s",
+        "network": { "rate": "10 Mbit/s", "rtt": "40 ms" },
+        "flows": [{ "cc": "reno" }],
+    });
+    let edit: toml::Table = edit.parse().unwrap_or_else(|e| panic!("{edit}: {e}"));
+    merge(&mut json, &serde_json::to_value(edit).expect("TOML is JSON"));
+    json
+}
+
+/// An edit, and all that is wrong then.
+const BAD: &[(&str, &str)] = &[
+    ("name = ''", r#"name: "" is not a name: text on one line, 1 to 200 characters"#),
+    ("name = 5", "name: 5 is not a name: text on one line, 1 to 200 characters"),
+    (
+        "durations = '5 s'",
+        r#"durations: unknown field (did you mean "duration"?); allowed: name, duration, warmup, seed, max_events, network, flows, record"#,
+    ),
+    ("duration = 5", r#"duration: 5 has no unit; write e.g. "40 ms""#),
+    ("duration = '0 s'", r#"duration: "0 s" is too small; at least "1 ns""#),
+    ("duration = '11000000 h'", r#"duration: "11000000 h" is too large; at most "315360000 s""#),
+    (
+        "duration = '5 sec'",
+        r#"duration: "5 sec" is not a length of time: unknown unit "sec"; allowed: ns, us, ms, s, min, h"#,
+    ),
+    ("duration = '-5 s'", r#"duration: "-5 s" is negative"#),
+    ("duration = true", r#"duration: true is not a length of time; write a number with a unit, e.g. "40 ms""#),
+    ("duration = '12'", r#"duration: "12" has no unit; write e.g. "40 ms""#),
+    ("duration = 'long'", r#"duration: "long" is not a length of time; write a number with a unit, e.g. "40 ms""#),
+    ("warmup = '60 s'", r#"warmup: "60 s" is not shorter than duration, "60 s""#),
+    ("seed = -1", "seed: -1 is not a whole number from 0 to 18446744073709551615"),
+    ("seed = 1.5", "seed: 1.5 is not a whole number from 0 to 18446744073709551615"),
+    ("max_events = 0", "max_events: 0 is not a whole number from 1 to 1000000000000000"),
+    ("network = 5", "network: 5 is not a table"),
+    (
+        "network.topology = 'dumbell'",
+        r#"network.topology: unknown "dumbell" (did you mean "dumbbell"?); allowed: dumbbell, chain, parking-lot, cross, custom"#,
+    ),
+    ("network.rate = 250", r#"network.rate: 250 has no unit; write e.g. "10 Mbit/s", or "unlimited""#),
+    (
+        "network.rate = '10 Mpbs'",
+        r#"network.rate: "10 Mpbs" is not a rate: unknown unit "Mpbs" (did you mean "Mbps"?); allowed: bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s"#,
+    ),
+    (
+        "network.rate = '10 mbps'",
+        r#"network.rate: "10 mbps" is not a rate: unknown unit "mbps" (did you mean "Mbps"?); allowed: bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s"#,
+    ),
+    ("network.rate = '20 Tbit/s'", r#"network.rate: "20 Tbit/s" is too large; at most "10 Tbit/s""#),
+    ("network.rate = '0 bit/s'", r#"network.rate: "0 bit/s" is too small; at least "1 bit/s""#),
+    (
+        "network.rate = '1,5 Mbit/s'",
+        r#"network.rate: "1,5 Mbit/s" is not a rate; write a number with a unit, e.g. "10 Mbit/s""#,
+    ),
+    (
+        "network.delay = '21 ms'",
+        r#"flows[0].rtt: "40 ms" is shorter than the delays of its path there and back, "42 ms""#,
+    ),
+    (
+        "network.rates = '5 Mbit/s'",
+        r#"network.rates: unknown field (did you mean "rate"?); allowed: topology, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access"#,
+    ),
+    (
+        "network.hops = 3",
+        "network.hops: unknown field; allowed: topology, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access",
+    ),
+    ("network.queue = '1 BDP'", r#"network.queue: "1 BDP" is not a table"#),
+    (
+        "network.queue.limit = 17",
+        r#"network.queue.limit: 17 has no unit; write e.g. "100 packets", "64 KiB", "0.2 BDP", "100 ms", or "unlimited""#,
+    ),
+    (
+        "network.queue.limit = '17'",
+        r#"network.queue.limit: "17" is not an amount of data; write e.g. "100 packets", "64 KiB", "0.2 BDP", "100 ms""#,
+    ),
+    (
+        "network.queue.limit = '17 parsecs'",
+        r#"network.queue.limit: "17 parsecs" is not an amount of data; write e.g. "100 packets", "64 KiB", "0.2 BDP", "100 ms""#,
+    ),
+    ("network.queue.limit = '0 packets'", r#"network.queue.limit: "0 packets" is too small; at least "1 packet""#),
+    ("network.queue.limit = '0 BDP'", r#"network.queue.limit: "0 BDP" is too small; at least "0.000000001 BDP""#),
+    (
+        "network.queue.limit = '64 KB'",
+        r#"network.queue.limit: "64 KB" is ambiguous; write "kB" for 1000 bytes or "KiB" for 1024"#,
+    ),
+    ("network.queue.discipline = 'red'", r#"network.queue.discipline: unknown "red"; allowed: droptail"#),
+    (
+        "network.rate = 'unlimited'\nnetwork.queue.limit = '1 BDP'",
+        "network.queue.limit: a limit in time or BDP needs a link with a rate; this one is infinitely fast",
+    ),
+    ("network.loss = '1%'", r#"network.loss: "1%" is not a table"#),
+    (
+        "network.loss.data = '101%'",
+        r#"network.loss.data: "101%" is not a probability: from 0% to 100%, or from 0 to 1"#,
+    ),
+    ("network.loss.data = 1.5", "network.loss.data: 1.5 is not a probability: from 0% to 100%, or from 0 to 1"),
+    ("network.loss.data = 'often'", r#"network.loss.data: "often" is not a probability; write e.g. "1%" or 0.01"#),
+    (
+        "network.loss.data = {}",
+        r#"network.loss.data: is no loss model; write a probability, { every = 100 }, { packets = [20, 25], flow = "reno-1" } or { p = "1%", r = "20%", good = "0%", bad = "100%" }"#,
+    ),
+    ("network.loss.data = { every = 0 }", "network.loss.data.every: 0 is not a whole number from 1 to 1000000000000"),
+    ("network.loss.data = { every = 5, p = 0.1 }", "network.loss.data.p: unknown field; allowed: every"),
+    ("network.loss.data = { p = 0.1 }", r#"network.loss.data.r: missing; write e.g. r = "20%""#),
+    (
+        "network.loss.data = { packets = [5, 4] }",
+        "network.loss.data.packets: [5,4] is not a list of packet numbers, counted from 1, ascending",
+    ),
+    (
+        "network.loss.data = { packets = [5], flow = 'reno-2' }",
+        r#"network.loss.data.flow: no flow is labelled "reno-2""#,
+    ),
+    (
+        "network.loss.place = 'in-between'",
+        r#"network.loss.place: unknown "in-between"; allowed: before-queue, after-link"#,
+    ),
+    (
+        "network.jitter = { mean = '5 ms' }",
+        "network.jitter.max: missing; write e.g. max = \"2 ms\"\nnetwork.jitter.mean: unknown field; allowed: distribution, max",
+    ),
+    ("network.jitter = 'some'", r#"network.jitter: "some" is not a table"#),
+    ("network.reorder = { probability = '1%' }", r#"network.reorder.delay: missing; write e.g. delay = "10 ms""#),
+    ("network.duplicate = -0.5", "network.duplicate: -0.5 is not a probability: from 0% to 100%, or from 0 to 1"),
+    ("network.overhead = 2000", "network.overhead: 2000 is not a whole number from 0 to 1000"),
+    ("network.schedule = [{ at = '5 s' }]", "network.schedule[0]: changes nothing; give it a rate or a delay"),
+    (
+        "network.schedule = [{ at = '5 s', rate = '1 Mbit/s' }, { at = '5 s', rate = '2 Mbit/s' }]",
+        "network.schedule[1].at: is not later than the change before it",
+    ),
+    (
+        "network.reverse.rate = '1 Mbit/s'\nnetwork.schedule = [{ at = '5 s', rate = '5 Mbit/s' }]",
+        "network.reverse.schedule: missing; the forward direction changes over time and this one differs from it: write its own changes, or [] for none",
+    ),
+    (
+        "network.reverse.rtt = '5 ms'",
+        "network.reverse.rtt: unknown field; allowed: rate, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule",
+    ),
+    (
+        "network.access = { delay = '11 ms' }",
+        r#"flows[0].rtt: "40 ms" is shorter than the delays of its path there and back, "44 ms""#,
+    ),
+    (
+        "network = { topology = 'chain', hops = 0, rtt = '40 ms' }",
+        "network.hops: 0 is not a whole number from 1 to 100",
+    ),
+    (
+        "network = { topology = 'chain', hops = 2, delay = '40 ms' }",
+        "network.rtt: network.delay is given too; write one of them",
+    ),
+    (
+        "network = { topology = 'cross', hops = 3 }",
+        "network.hops: 3 is odd: the chains cross in their middle node, so write an even number",
+    ),
+    (
+        "network = { topology = 'parking-lot', bottlenecks = 200 }",
+        "network.bottlenecks: 200 is not a whole number from 1 to 100",
+    ),
+    (
+        "network = { topology = 'custom' }",
+        "network.nodes: missing; write e.g. nodes = [\"a\", \"b\"]\nnetwork.links: missing; write at least one, e.g. [[network.links]] with from, to, rate and delay\nnetwork.rate: unknown field; allowed: topology, nodes, links\nnetwork.rtt: unknown field; allowed: topology, nodes, links",
+    ),
+    ("flows = []", r#"flows: missing; write at least one, e.g. [[flows]] with cc = "cubic""#),
+    ("flows = 'cubic'", r#"flows: "cubic" is not a list of tables"#),
+    ("flows = ['cubic']", r#"flows[0]: "cubic" is not a table"#),
+    ("flows.0.cc = 'rneo'", r#"flows[0].cc: unknown algorithm "rneo" (did you mean "reno"?); allowed: {algorithms}"#),
+    ("flows.0.cc = 5", "flows[0].cc: unknown algorithm 5; allowed: {algorithms}"),
+    ("flows.0.cc = { hystart = 'off' }", r#"flows[0].cc.name: missing; write e.g. name = "cubic""#),
+    (
+        "flows.0.cc = { name = 'cubic', hystart = 'of' }",
+        r#"flows[0].cc.hystart: "of" is not one of "hystart", "hystart++", "off""#,
+    ),
+    (
+        "flows.0.cc = { name = 'cubic', hystat = 'off' }",
+        r#"flows[0].cc.hystat: unknown field (did you mean "hystart"?); allowed: name, {cubic}"#,
+    ),
+    ("flows.0.kind = 'udp'", r#"flows[0].kind: unknown "udp"; allowed: tcp, cbr"#),
+    (
+        "flows.0 = { kind = 'cbr', cc = 'reno' }",
+        "flows[0].rate: missing; write e.g. rate = \"1 Mbit/s\"\nflows[0].cc: unknown field; allowed: kind, label, count, rtt, direction, start, start_jitter, stop, send_jitter, rate, packet_size",
+    ),
+    (
+        "flows.0.label = 'a'\nflows.1 = { cc = 'reno', label = 'a' }",
+        r#"flows[1].label: "a" is already a label of flows[0]"#,
+    ),
+    (
+        "flows.0.label = 'reno-1'\nflows.1 = { cc = 'reno' }",
+        r#"flows[1].label: "reno-1" is already a label of flows[0]"#,
+    ),
+    ("flows.0.count = 0", "flows[0].count: 0 is not a whole number from 1 to 100000"),
+    (
+        "flows.0.count = 60000\nflows.1 = { cc = 'reno', count = 60000 }",
+        "flows: 120000 flows in all are too many; at most 100000",
+    ),
+    ("flows.0.rtt = '0 ms'", r#"flows[0].rtt: "0 ms" is too small; at least "1 ns""#),
+    (
+        "flows.0.from = 'left'",
+        "flows[0].from: unknown field; allowed: kind, label, count, rtt, direction, start, start_jitter, stop, send_jitter, profile, flavour, cc, size, recovery, sack, tlp, prr, dupthresh, limited_transmit, frto, undo, timestamps, mss, packet_size, window_scaling, ecn, initial_window, receive_buffer, pacing, nagle, cwnd_validation, slow_start_after_idle, initial_ssthresh, ack_every, delayed_ack, rto_min, rto",
+    ),
+    ("flows.0.direction = 'backward'", r#"flows[0].direction: unknown "backward"; allowed: forward, reverse"#),
+    ("flows.0.start = '60 s'", r#"flows[0].start: the latest start, "60 s", is not before the end of the run, "60 s""#),
+    ("flows.0.start = '10 s'\nflows.0.stop = '10 s'", r#"flows[0].stop: "10 s" is not after the latest start, "10 s""#),
+    (
+        "flows.0.stop = '10 s'\nflows.0.size = '1 MB'",
+        "flows[0].stop: flows[0].size is given too: a transfer ends by itself; write one of them",
+    ),
+    ("flows.0.size = '0 B'", r#"flows[0].size: "0 B" is too small; at least "1 B""#),
+    ("flows.0.packet_size = '59 B'", r#"flows[0].packet_size: "59 B" is too small; at least "60 B""#),
+    (
+        "flows.0.packet_size = '9000 B'\nflows.0.mss = '8960 B'",
+        "flows[0].mss: flows[0].packet_size is given too; write one of them",
+    ),
+    ("flows.0.mss = '5 B'", r#"flows[0].mss: "5 B" is too small; at least "8 B""#),
+    (
+        "flows.0.recovery = 'rack'\nflows.0.sack = false",
+        r#"flows[0].recovery: "rack" needs selective acknowledgements, but flows[0].sack is false"#,
+    ),
+    (
+        "flows.0.recovery = 'newreno'\nflows.0.tlp = true",
+        r#"flows[0].tlp: tail-loss probes need flows[0].recovery = "rack""#,
+    ),
+    ("flows.0.prr = false", r#"flows[0].prr: cannot be off: flows[0].recovery = "rack" always uses it"#),
+    ("flows.0.profile = 'bsd'", r#"flows[0].profile: unknown "bsd"; allowed: linux, classic"#),
+    ("flows.0.pacing = 'on'", r#"flows[0].pacing: "on" is not true or false"#),
+    (
+        "flows.0.initial_window = '10 packets'",
+        r#"flows[0].initial_window: "10 packets" is not a whole number from 1 to 100000"#,
+    ),
+    (
+        "flows.0.initial_ssthresh = '10 ms'",
+        r#"flows[0].initial_ssthresh: "10 ms" is not an amount of data; write e.g. "100 packets", "64 KiB", "0.2 BDP""#,
+    ),
+    (
+        "flows.0.initial_ssthresh = '1 BDP'\nnetwork.rate = 'unlimited'",
+        "flows[0].initial_ssthresh: no link of the route has a rate, so there is no BDP",
+    ),
+    ("flows.0.receive_buffer = 65536", r#"flows[0].receive_buffer: 65536 has no unit; write e.g. "1500 B""#),
+    (
+        "flows.0.ack_every = 1\nflows.0.delayed_ack.every = 2",
+        "flows[0].ack_every: flows[0].delayed_ack.every is given too; write one of them",
+    ),
+    (
+        "flows.0.rto_min = '1 s'\nflows.0.rto.min = '2 s'",
+        "flows[0].rto_min: flows[0].rto.min is given too; write one of them",
+    ),
+    ("flows.0.rto.max = '500 ms'", r#"flows[0].rto.initial: "1 s" is above flows[0].rto.max, "500 ms""#),
+    ("record.samples = '5'", r#"record.samples: "5" has no unit; write e.g. "40 ms""#),
+    ("record.packets = 'pcap'", r#"record.packets: "pcap" is not one of false, true, "table", "pcapng""#),
+    ("record.point = 'sender'", r#"record.point: only for a capture: write record.packets = "pcapng" too"#),
+    ("record.packets = 'pcapng'\nrecord.snaplen = '10 B'", r#"record.snaplen: "10 B" is too small; at least "40 B""#),
+];
+
+#[test]
+fn each_mistake_names_field_value_and_what_is_allowed() {
+    let algorithms: Vec<&str> = cc::REGISTRY.iter().map(|e| e.name).collect();
+    let cubic: Vec<&str> = cc::find("cubic").expect("it is registered").params.iter().map(|p| p.name).collect();
+    for (edit, expected) in BAD {
+        let expected = expected.replace("{algorithms}", &algorithms.join(", ")).replace("{cubic}", &cubic.join(", "));
+        match Scenario::from_json(&edited(edit)) {
+            Ok(_) => panic!("{edit} is accepted"),
+            Err(e) => assert_eq!(e.to_string(), expected, "{edit}"),
+        }
+    }
+}
+
+#[test]
+fn the_unedited_scenario_is_good() {
+    assert!(Scenario::from_json(&edited("")).is_ok());
+}
+
+#[test]
+fn all_mistakes_come_at_once() {
+    let error = Scenario::from_toml(
         r#"
         duration = "10 s"
-        network = { rate = "250 Mbit/s", rtt = "42 ms", queue = { limit = "0.2 BDP" }, access = { rate = "1 Gbit/s", delay = "1 ms" } }
-        flows = [{ cc = "reno" }]
+        warmup = "5 sec"
+        [network]
+        rate = 250
+        [[flows]]
+        cc = "cubic"
+        rtt = "1 ms"
+        [[flows]]
+        cc = "cubik"
+        strat = "1 s"
         "#,
     );
-    assert_eq!(s.links[0].queue, Queue::DropTail { limit: Limit::Packets(175) });
-    assert_eq!(s.links[0].delay, Duration::from_millis(19));
-    assert_eq!(s.links[0].rate, Some(Rate(250_000_000)));
-    let rtt: u64 = s.flows[0].route.iter().chain(&s.flows[0].route_back).map(|l| s.links[*l].delay.0).sum();
-    assert_eq!(Duration(rtt), Duration::from_millis(42));
-    let Traffic::Tcp { config, .. } = &s.flows[0].traffic else { panic!("tcp") };
-    assert_eq!(config.mss, 1448);
+    let fields: Vec<String> = error.expect_err("it is bad").mistakes.into_iter().map(|m| m.field).collect();
+    assert_eq!(fields, ["warmup", "network.rate", "flows[1].rtt", "flows[1].cc", "flows[1].strat"]);
 }
 
 #[test]
-fn the_normal_form_is_the_same_scenario() {
-    let s = good(scenario::example());
-    let again = Scenario::from_json(&s.source).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(format!("{s:#?}"), format!("{again:#?}"));
+fn text_that_is_not_toml_says_where() {
+    for (text, expected) in [
+        ("name = \"a\"\nduration = 5 s\n", "line 2, column 12: "),
+        ("[network\n", "line 1, column 9: "),
+        ("name = \"µ\" x", "line 1, column 12: "),
+        ("seed = 1\nseed = 2\n", "line 2, column 1: "),
+        ("seed = 2026-11-21", "seed: 2026-11-21 is a date; a scenario has none"),
+        ("[network]\nduplicate = nan", "network.duplicate: NaN is not a finite number"),
+    ] {
+        let error = Scenario::from_toml(text).expect_err("it is bad").to_string();
+        assert!(
+            error.starts_with(expected) && error.len() > 10 + expected.len() * usize::from(expected.ends_with(": ")),
+            "{text:?}: {error}"
+        );
+    }
+}
+
+/// `null`, which Python writes for `None`, is as if the field were left out.
+#[test]
+fn null_is_nothing() {
+    let json = json!({
+        "duration": "10 s", "warmup": null, "network": { "rate": "10 Mbit/s", "rtt": "20 ms", "loss": null, "queue": { "limit": null } },
+        "flows": [{ "cc": "reno", "stop": null, "rto": null }], "record": null,
+    });
+    let s = Scenario::from_json(&json).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((s.flows[0].label.as_str(), limit(&s.links[0])), ("reno-1", Limit::Packets(16)));
+}
+
+/// The classic profile repairs as its algorithm's paper did; SACK brings a recovery that uses it.
+#[test]
+fn recovery_follows_profile_algorithm_and_sack() {
+    for (edit, recovery, sack) in [
+        ("", Recovery::Rack, true),
+        ("flows.0.sack = false", Recovery::NewReno, false),
+        ("flows.0.recovery = 'newreno'", Recovery::NewReno, false),
+        ("flows.0.recovery = 'newreno'\nflows.0.sack = true", Recovery::NewReno, true),
+        ("flows.0.profile = 'classic'", Recovery::Reno, false),
+        ("flows.0.profile = 'classic'\nflows.0.cc = 'newreno'", Recovery::NewReno, false),
+        ("flows.0.profile = 'classic'\nflows.0.cc = 'cubic'", Recovery::NewReno, false),
+        ("flows.0.profile = 'classic'\nflows.0.recovery = 'tahoe'", Recovery::Tahoe, false),
+        ("flows.0.profile = 'classic'\nflows.0.sack = true", Recovery::Sack, true),
+        ("flows.0.profile = 'classic'\nflows.0.recovery = 'rack'", Recovery::Rack, true),
+    ] {
+        let s = Scenario::from_json(&edited(edit)).unwrap_or_else(|e| panic!("{e}"));
+        let config = tcp(&s.flows[0]);
+        assert_eq!((config.recovery, config.sack), (recovery, sack), "{edit}");
+        assert_eq!(config.tlp, recovery == Recovery::Rack && !edit.contains("classic"), "{edit}");
+    }
+}
+
+/// 40 bytes of headers, 12 more with timestamps (RFC 7323 appendix A).
+#[test]
+fn packet_size_and_mss_are_the_same_thing_said_twice() {
+    for (edit, mss) in [
+        ("", 1448),
+        ("flows.0.timestamps = false", 1460),
+        ("flows.0.packet_size = '9000 B'", 8948),
+        ("flows.0.mss = '1000 B'", 1000),
+        ("flows.0.profile = 'classic'", 1460),
+    ] {
+        let s = Scenario::from_json(&edited(edit)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(tcp(&s.flows[0]).mss, mss, "{edit}");
+    }
 }
 
 #[test]
-fn json_reads_as_toml() {
-    let s = Scenario::from_json(&json!({
-        "duration": "10 s", "network": { "rate": "10 Mbit/s", "rtt": "20 ms", "loss": null }, "flows": [{ "cc": "reno" }]
-    }));
-    assert_eq!(s.unwrap().flows[0].label, "reno-1");
-}
-
-#[test]
-fn mistakes_come_all_at_once() {
-    let e = Scenario::from_toml(
-        "duration = 5\nwarmup=\"1 s\"\n[network]\nrate=\"10 Mpbs\"\nrtt=\"1 ms\"\n[[flows]]\ncc=\"rneo\"\n",
-    )
-    .unwrap_err();
-    println!("{e}");
-    assert_eq!(e.mistakes.len(), 3, "{e}");
+fn limits_are_resolved_with_the_rate_of_their_link() {
+    for (edit, there, back) in [
+        // 10 Mbit/s × 40 ms = 50,000 bytes: 33 packets of 1500 and a third
+        ("", Limit::Packets(33), Limit::Packets(33)),
+        ("flows.0.packet_size = '1000 B'", Limit::Packets(50), Limit::Packets(50)),
+        ("network.queue.limit = '0.001 BDP'", Limit::Packets(1), Limit::Packets(1)),
+        ("network.queue.limit = '100 ms'", Limit::Bytes(125_000), Limit::Bytes(125_000)),
+        ("network.queue.limit = '64 KiB'", Limit::Bytes(65_536), Limit::Bytes(65_536)),
+        ("network.reverse.rate = '1 Mbit/s'", Limit::Packets(33), Limit::Packets(3)),
+        ("network.reverse.queue.limit = '7 packets'", Limit::Packets(33), Limit::Packets(7)),
+        ("network.reverse.rate = 'unlimited'", Limit::Packets(33), Limit::Packets(u64::MAX)),
+        // network.rtt measures the BDP even where flows have other RTTs
+        ("flows.0.rtt = '80 ms'", Limit::Packets(33), Limit::Packets(33)),
+    ] {
+        let s = Scenario::from_json(&edited(edit)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!((limit(&s.links[0]), limit(&s.links[1])), (there, back), "{edit}");
+    }
+    let mut json = edited("flows.0.rtt = '80 ms'");
+    json["network"].as_object_mut().expect("a table").remove("rtt");
+    let s = Scenario::from_json(&json).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(limit(&s.links[0]), Limit::Packets(66), "else the first flow's RTT does");
 }

@@ -4,7 +4,7 @@ use super::link::bdp_bytes;
 use super::model::{Flow, Traffic};
 use super::network::{Ends, Graph, Network, Path};
 use super::quantity::{Amount, Integer, Name, Or, POSITIVE_TIME, Rates, TIME, Words};
-use super::reader::{Kind, Table};
+use super::reader::{Kind, Mistakes, Table};
 use super::tcp::{PACKET_SIZE, TcpSpec};
 use cclab_algo::{Duration, Rate, Time};
 
@@ -54,7 +54,7 @@ impl FlowSpec {
             Some(network) => network.read_ends(t),
             None => Network::skip_ends(t),
         };
-        let rtt = place.map(|(_, rtt)| rtt);
+        let rtt = place.as_ref().map(|(_, rtt)| *rtt);
         let start = t.or("start", &TIME, Duration::ZERO);
         // Replicas that start at the same instant stay in step for long: spread them over one round trip.
         let spread = if count > 1 { rtt.unwrap_or_default() } else { Duration::ZERO };
@@ -65,8 +65,7 @@ impl FlowSpec {
             TrafficKind::Tcp => TcpSpec::read(t).map(|tcp| TrafficSpec::Tcp(Box::new(tcp))),
             TrafficKind::Cbr => TrafficSpec::read_cbr(t),
         };
-        let times = Duration(start.0 + start_jitter.0);
-        check_times(t, times, stop, duration);
+        check_times(t, start + start_jitter, stop, duration);
         if let Some(TrafficSpec::Tcp(tcp)) = &traffic
             && tcp.size.is_some()
             && stop.is_some()
@@ -109,17 +108,27 @@ impl FlowSpec {
         }
     }
 
+    /// The initial ssthresh in bytes; a BDP is that of the slowest link and the flow's own base RTT.
+    fn initial_ssthresh(&self, tcp: &TcpSpec, slowest: Option<Rate>, mistakes: &Mistakes) -> Option<u64> {
+        let bytes = match (tcp.initial_ssthresh?, slowest) {
+            (Amount::Packets(n), _) => n.saturating_mul(tcp.config.mss.into()),
+            (Amount::Bytes(n), _) => n,
+            (Amount::Bdp(billionths), Some(rate)) => bdp_bytes(rate, self.rtt, billionths),
+            (Amount::Time(d), Some(rate)) => bdp_bytes(rate, d, 1_000_000_000),
+            (Amount::Bdp(_) | Amount::Time(_), None) => {
+                mistakes.add(self.field("initial_ssthresh"), "no link of the route has a rate, so there is no BDP");
+                return None;
+            }
+        };
+        Some(bytes.max(tcp.config.mss.into()))
+    }
+
     /// The flow of the model, on its path through the graph.
-    pub(super) fn build(&self, label: String, path: Path, graph: &Graph) -> Flow {
+    pub(super) fn build(&self, label: String, path: Path, graph: &Graph, mistakes: &Mistakes) -> Flow {
         let traffic = match &self.traffic {
             TrafficSpec::Tcp(tcp) => {
                 let mut config = tcp.config.clone();
-                config.initial_ssthresh = tcp.initial_ssthresh.map(|amount| match amount {
-                    Amount::Packets(n) => n.saturating_mul(config.mss.into()),
-                    Amount::Bytes(n) => n,
-                    Amount::Time(d) => graph.slowest(&path.route).map_or(u64::MAX, |rate| rate.bytes_in(d)),
-                    Amount::Bdp(b) => graph.slowest(&path.route).map_or(u64::MAX, |rate| bdp_bytes(rate, self.rtt, b)),
-                });
+                config.initial_ssthresh = self.initial_ssthresh(tcp, graph.slowest(&path.route), mistakes);
                 Traffic::Tcp { size: tcp.size, config: Box::new(config), cc: tcp.cc, cc_params: tcp.cc_params.clone() }
             }
             TrafficSpec::Cbr { rate, packet_size } => Traffic::Cbr { rate: *rate, packet_size: *packet_size as u32 },
@@ -156,11 +165,11 @@ fn check_times(t: &Table, latest: Duration, stop: Option<Duration>, duration: Op
     if let Some(end) = duration.filter(|end| latest >= *end) {
         t.mistake(
             "start",
-            format!("with start_jitter up to {}, not before the end of the run, {}", print(latest), print(end)),
+            format!("the latest start, {}, is not before the end of the run, {}", print(latest), print(end)),
         );
     }
     if let Some(stop) = stop.filter(|stop| *stop <= latest) {
-        t.mistake("stop", format!("{} is not after the start, with start_jitter up to {}", print(stop), print(latest)));
+        t.mistake("stop", format!("{} is not after the latest start, {}", print(stop), print(latest)));
     }
 }
 

@@ -53,6 +53,8 @@ const PLACES: Words<LossPlace> =
 const EXPONENTIAL: Words<bool> = Words(&[("uniform", false), ("exponential", true)]);
 const OVERHEAD: Integer = Integer { min: 0, max: 1000 };
 const ORDINAL: Integer = Integer { min: 1, max: 1_000_000_000_000 };
+/// Stands for a rate that was not understood, so that nothing else is found wrong for it.
+pub(super) const UNKNOWN: Option<Rate> = Some(Rate(1));
 /// One BDP.
 const ONE_BDP: Amount = Amount::Bdp(1_000_000_000);
 
@@ -237,7 +239,7 @@ impl LinkSpec {
         match (self.limit, self.rate) {
             (Some(Amount::Packets(n)), _) => Limit::Packets(n),
             (Some(Amount::Bytes(n)), _) => Limit::Bytes(n),
-            (Some(Amount::Time(d)), Some(rate)) => Limit::Bytes(rate.bytes_in(d).max(around.packet)),
+            (Some(Amount::Time(d)), Some(rate)) => Limit::Bytes(bdp_bytes(rate, d, 1_000_000_000).max(around.packet)),
             (Some(Amount::Bdp(billionths)), Some(rate)) => {
                 Limit::Packets((bdp_bytes(rate, around.rtt, billionths) / around.packet).max(1))
             }

@@ -10,7 +10,9 @@
 
 pub mod error;
 mod flow;
+mod hosts;
 mod link;
+mod mesh;
 pub mod model;
 mod network;
 mod quantity;
@@ -25,7 +27,7 @@ pub use registry::registry_json;
 
 use cclab_algo::Duration;
 use flow::{FlowSpec, MAX_FLOWS};
-use network::Network;
+use network::{Network, Path};
 use quantity::{Integer, Name, POSITIVE_TIME, TIME};
 use reader::{Kind, Mistakes, Table};
 use serde_json::Value as Json;
@@ -101,8 +103,7 @@ fn read(json: &Json, mistakes: &Mistakes) -> Option<Scenario> {
     for (number, (entry, label)) in labels.iter().enumerate() {
         if let Some(other) = numbers.insert(label, number) {
             let other = &specs[labels[other].0].path;
-            mistakes
-                .add(specs[*entry].field("label"), format!("\"{label}\" is already the label of a flow of {other}"));
+            mistakes.add(specs[*entry].field("label"), format!("\"{label}\" is already a label of {other}"));
         }
     }
     let find = |label: &str| numbers.get(label).copied();
@@ -114,8 +115,10 @@ fn read(json: &Json, mistakes: &Mistakes) -> Option<Scenario> {
     let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| &specs[*entry]).collect();
     let mut graph = network.build(&each, &find);
     let paths = std::mem::take(&mut graph.paths);
-    let flows = each.iter().zip(paths).zip(&labels).map(|((f, path), (_, label))| f.build(label.clone(), path, &graph));
-    let flows = flows.collect();
+    let build = |((f, path), (_, label)): ((&&FlowSpec, Path), &(usize, String))| {
+        f.build(label.clone(), path, &graph, mistakes)
+    };
+    let flows = each.iter().zip(paths).zip(&labels).map(build).collect();
     Some(Scenario {
         name,
         duration,
@@ -131,10 +134,7 @@ fn read(json: &Json, mistakes: &Mistakes) -> Option<Scenario> {
 }
 
 fn read_network(t: &mut Table) -> Option<Network> {
-    if t.raw("network").is_none() {
-        t.mistake("network", "missing; write e.g. network = { rate = \"100 Mbit/s\", rtt = \"40 ms\" }");
-        return None;
-    }
+    t.require("network", "write e.g. network = { rate = \"100 Mbit/s\", rtt = \"40 ms\" }");
     let mut n = t.table("network")?;
     let network = Network::read(&mut n);
     t.put("network", n.finish());

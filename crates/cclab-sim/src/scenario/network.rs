@@ -1,37 +1,56 @@
 //! `[network]`: every topology becomes one graph of nodes and one-way links.
 //!
-//! Two families. In `dumbbell` and `parking-lot` every flow has hosts of its own at the routers, and its
-//! access links make up its round-trip time. In `chain`, `cross` and `custom` flows begin and end at nodes.
+//! Two families. In `dumbbell` and `parking-lot` every flow has [`Hosts`] of its own at the routers, and its
+//! access links make up its base RTT. A `chain`, a `cross` and a `custom` network are a [`Mesh`]: flows begin
+//! and end at its nodes, and their base RTT is what the delays of its links add up to.
 
 use super::flow::FlowSpec;
-use super::link::{LinkSpec, RATE, Surroundings};
+use super::hosts::Hosts;
+use super::link::{LinkSpec, Surroundings};
+use super::mesh::Mesh;
 use super::model::Link;
-use super::quantity::{POSITIVE_TIME, TIME, Words};
-use super::reader::{Kind, Mistakes, Table};
+use super::quantity::Words;
+use super::reader::{Kind, Mistakes, Table, alternatives, show};
 use cclab_algo::{Duration, Rate};
+use serde_json::{Value as Json, json};
 
 /// The network as written.
 pub(super) enum Network {
     /// Routers in a row, hosts of each flow's own.
     Hosts(Hosts),
+    /// Nodes and links.
+    Mesh(Mesh),
 }
 
 /// Names of the topologies.
 #[derive(Clone, Copy, PartialEq)]
 enum Topology {
     Dumbbell,
+    ParkingLot,
+    Chain,
+    Cross,
+    Custom,
 }
-const TOPOLOGIES: Words<Topology> = Words(&[("dumbbell", Topology::Dumbbell)]);
-const DIRECTIONS: Words<bool> = Words(&[("forward", false), ("reverse", true)]);
+const TOPOLOGIES: Words<Topology> = Words(&[
+    ("dumbbell", Topology::Dumbbell),
+    ("chain", Topology::Chain),
+    ("parking-lot", Topology::ParkingLot),
+    ("cross", Topology::Cross),
+    ("custom", Topology::Custom),
+]);
+/// Whether the data flow from right to left.
+pub(super) const DIRECTIONS: Words<bool> = Words(&[("forward", false), ("reverse", true)]);
 
 /// Where a flow begins and ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Ends {
     /// At hosts of its own, attached to these routers.
     Routers(usize, usize),
+    /// At nodes of a mesh, on this path.
+    Path(Path),
 }
 
-/// Nodes, links, and the links of each flow there and back.
+/// Nodes, links, and the path of each flow.
 #[derive(Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<String>,
@@ -39,7 +58,8 @@ pub(super) struct Graph {
     pub(super) paths: Vec<Path>,
 }
 
-/// The way of one flow.
+/// The way of one flow: end nodes, links there and links back.
+#[derive(Clone, Debug)]
 pub(super) struct Path {
     pub(super) from: usize,
     pub(super) to: usize,
@@ -50,8 +70,17 @@ pub(super) struct Path {
 impl Network {
     /// Reads `[network]`; `None` after a mistake that leaves the shape open.
     pub(super) fn read(t: &mut Table) -> Option<Network> {
-        match t.or("topology", &TOPOLOGIES, Topology::Dumbbell) {
-            Topology::Dumbbell => Hosts::read(t, vec!["left".into(), "right".into()]).map(Network::Hosts),
+        let topology = t.or("topology", &TOPOLOGIES, Topology::Dumbbell);
+        if !t.mistakes().sound(t.path()) {
+            t.forgive();
+            return None;
+        }
+        match topology {
+            Topology::Dumbbell => Some(Network::Hosts(Hosts::dumbbell(t))),
+            Topology::ParkingLot => Hosts::parking_lot(t).map(Network::Hosts),
+            Topology::Chain => Mesh::chain(t).map(Network::Mesh),
+            Topology::Cross => Mesh::cross(t).map(Network::Mesh),
+            Topology::Custom => Mesh::custom(t).map(Network::Mesh),
         }
     }
 
@@ -59,10 +88,11 @@ impl Network {
     pub(super) fn read_ends(&self, t: &mut Table) -> Option<(Ends, Duration)> {
         match self {
             Network::Hosts(h) => h.read_ends(t),
+            Network::Mesh(m) => m.read_ends(t),
         }
     }
 
-    /// Where the network is not known, neither is where a flow may be: takes every field for it unseen.
+    /// Where the network is not known, neither is where a flow may be: takes every such field unseen.
     pub(super) fn skip_ends(t: &mut Table) -> Option<(Ends, Duration)> {
         for name in ["rtt", "direction", "from", "to", "route", "path"] {
             t.raw(name);
@@ -70,142 +100,55 @@ impl Network {
         None
     }
 
-    /// The graph, with every queue limit resolved. `flow` finds a flow by its label.
-    pub(super) fn build(&self, flows: &[&FlowSpec], flow: &dyn Fn(&str) -> Option<usize>) -> Graph {
-        match self {
-            Network::Hosts(h) => h.build(flows, flow),
-        }
-    }
-
-    /// Checks what needs the flows: their round-trip times, and the labels that losses name.
+    /// Checks what needs the flows: their base RTTs, and the labels that losses name.
     pub(super) fn check(&self, flows: &[&FlowSpec], flow: &dyn Fn(&str) -> Option<usize>, mistakes: &Mistakes) {
         match self {
-            Network::Hosts(h) => {
-                h.forward.check_labels(flow, mistakes);
-                h.reverse.check_labels(flow, mistakes);
-                h.check_rtts(flows, mistakes);
-            }
-        }
-    }
-}
-
-/// Routers in a row with equal links between neighbours, and hosts at them.
-pub(super) struct Hosts {
-    routers: Vec<String>,
-    forward: LinkSpec,
-    reverse: LinkSpec,
-    access: LinkSpec,
-    access_delay: Duration,
-    rtt: Option<Duration>,
-}
-
-impl Hosts {
-    fn read(t: &mut Table, routers: Vec<String>) -> Option<Hosts> {
-        let rate = t.required("rate", &RATE, "\"100 Mbit/s\"");
-        let rtt = t.optional("rtt", &POSITIVE_TIME);
-        let delay = t.optional("delay", &TIME);
-        let forward = LinkSpec::read(t, rate.flatten(), delay);
-        let reverse = forward.read_reverse(t);
-        let mut a = t.table_or_empty("access");
-        let mut access = LinkSpec::ideal();
-        access.rate = a.or("rate", &RATE, None);
-        let access_delay = a.or("delay", &TIME, Duration::ZERO);
-        access.read_queue(&mut a);
-        t.put("access", a.finish());
-        rate?;
-        Some(Hosts { routers, forward, reverse, access, access_delay, rtt })
-    }
-
-    fn read_ends(&self, t: &mut Table) -> Option<(Ends, Duration)> {
-        if self.rtt.is_none() && t.raw("rtt").is_none() {
-            t.mistake("rtt", "missing; give the flow its base RTT, e.g. \"40 ms\", or all of them by network.rtt");
-        }
-        let rtt = t.peek("rtt", &POSITIVE_TIME).or(self.rtt);
-        if let Some(rtt) = rtt {
-            t.put("rtt", POSITIVE_TIME.write(&rtt));
-        }
-        let last = self.routers.len() - 1;
-        let reverse = t.or("direction", &DIRECTIONS, false);
-        let ends = if reverse { Ends::Routers(last, 0) } else { Ends::Routers(0, last) };
-        Some((ends, rtt?))
-    }
-
-    /// How many links between routers a flow crosses.
-    fn hops(flow: &FlowSpec) -> u64 {
-        let Ends::Routers(from, to) = flow.ends;
-        from.abs_diff(to) as u64
-    }
-
-    /// One-way delays of the links between routers. One that is not given is the largest that every flow's
-    /// base RTT leaves room for.
-    fn delays(&self, flows: &[&FlowSpec]) -> (Duration, Duration) {
-        let (forward, reverse) = (self.forward.delay, self.reverse.delay);
-        let derive = || {
-            let share = |f: &&FlowSpec| f.rtt.saturating_sub(self.access_delay * 4) / (2 * Self::hops(f)).max(1);
-            flows.iter().map(share).min().unwrap_or_default()
-        };
-        (forward.unwrap_or_else(derive), reverse.unwrap_or_else(derive))
-    }
-
-    /// What is left of a flow's base RTT for its access links; `None` when it is too short.
-    fn rest(&self, flow: &FlowSpec, delays: (Duration, Duration)) -> Option<Duration> {
-        let path = (delays.0 + delays.1) * Self::hops(flow) + self.access_delay * 4;
-        (flow.rtt >= path).then(|| flow.rtt.saturating_sub(path))
-    }
-
-    fn check_rtts(&self, flows: &[&FlowSpec], mistakes: &Mistakes) {
-        let delays = self.delays(flows);
-        for f in flows {
-            if self.rest(f, delays).is_none() && mistakes.sound(&f.field("rtt")) {
-                let print = |d: Duration| TIME.write(&d);
-                let path = (delays.0 + delays.1) * Self::hops(f) + self.access_delay * 4;
-                mistakes.add(
-                    f.field("rtt"),
-                    format!("{} is shorter than the delays of its path there and back, {}", print(f.rtt), print(path)),
-                );
-            }
+            Network::Hosts(h) => h.check(flows, flow, mistakes),
+            Network::Mesh(m) => m.check(flow, mistakes),
         }
     }
 
-    fn build(&self, flows: &[&FlowSpec], flow: &dyn Fn(&str) -> Option<usize>) -> Graph {
-        let delays = self.delays(flows);
+    /// The graph, with every queue limit resolved. `flow` finds a flow by its label.
+    pub(super) fn build(&self, flows: &[&FlowSpec], flow: &dyn Fn(&str) -> Option<usize>) -> Graph {
         let around = Surroundings {
-            rtt: self.rtt.or(flows.first().map(|f| f.rtt)).unwrap_or_default(),
+            rtt: self.bdp_rtt().or(flows.first().map(|f| f.rtt)).unwrap_or_default(),
             packet: flows.iter().map(|f| f.packet_size()).max().unwrap_or(1500),
             flow,
         };
-        let mut graph = Graph { nodes: self.routers.clone(), ..Graph::default() };
-        for left in 0..self.routers.len() - 1 {
-            let dumbbell = |name: &str| (self.routers.len() == 2).then(|| name.to_string());
-            graph.link(dumbbell("bottleneck"), &self.forward, left, left + 1, delays.0, &around);
-            graph.link(dumbbell("bottleneck-reverse"), &self.reverse, left + 1, left, delays.1, &around);
+        match self {
+            Network::Hosts(h) => h.build(flows, &around),
+            Network::Mesh(m) => m.build(flows, &around),
         }
-        for (k, f) in flows.iter().enumerate() {
-            let Ends::Routers(at, end) = f.ends;
-            let rest = self.rest(f, delays).unwrap_or_default();
-            let (source, sink) = (graph.node(format!("s{}", k + 1)), graph.node(format!("r{}", k + 1)));
-            let mut access =
-                |from, to, extra| graph.link(None, &self.access, from, to, self.access_delay + extra, &around);
-            let up = access(source, at, Duration::ZERO);
-            let down = access(end, sink, rest / 2);
-            let up_back = access(sink, end, rest.saturating_sub(rest / 2));
-            let down_back = access(at, source, Duration::ZERO);
-            // Link 2k leads from router k to the next one, link 2k + 1 back.
-            let between = |at: usize, end: usize| -> Vec<usize> {
-                if at <= end {
-                    (at..end).map(|k| 2 * k).collect()
-                } else {
-                    (end..at).rev().map(|k| 2 * k + 1).collect()
-                }
-            };
-            graph.paths.push(Path {
-                from: source,
-                to: sink,
-                route: [vec![up], between(at, end), vec![down]].concat(),
-                route_back: [vec![up_back], between(end, at), vec![down_back]].concat(),
-            });
+    }
+
+    /// The round-trip time of a BDP, where the network has one of its own; else it is the first flow's.
+    fn bdp_rtt(&self) -> Option<Duration> {
+        match self {
+            Network::Hosts(h) => h.rtt,
+            Network::Mesh(m) => m.rtt,
         }
-        graph
+    }
+}
+
+/// A node, by name or by number.
+pub(super) struct Node<'n>(pub(super) &'n [String]);
+impl Kind for Node<'_> {
+    type Value = usize;
+    fn read(&self, json: &Json) -> Result<usize, String> {
+        let found = match json {
+            Json::String(name) => self.0.iter().position(|n| n == name),
+            _ => json.as_u64().and_then(|k| usize::try_from(k).ok()).filter(|k| *k < self.0.len()),
+        };
+        let names = || match json {
+            // A long list would not help.
+            _ if self.0.len() > 20 => format!("; allowed: {} to {}", self.0[0], self.0[self.0.len() - 1]),
+            Json::String(name) => alternatives(name, self.0.iter().map(String::as_str)),
+            _ => alternatives("", self.0.iter().map(String::as_str)),
+        };
+        found.ok_or_else(|| format!("unknown node {}{}", show(json), names()))
+    }
+    fn write(&self, value: &usize) -> Json {
+        json!(self.0[*value])
     }
 }
 
@@ -214,20 +157,22 @@ impl Graph {
     pub(super) fn slowest(&self, links: &[usize]) -> Option<Rate> {
         links.iter().filter_map(|l| self.links[*l].rate).min()
     }
-    fn node(&mut self, name: String) -> usize {
+    /// Adds a node; its number.
+    pub(super) fn node(&mut self, name: String) -> usize {
         self.nodes.push(name);
         self.nodes.len() - 1
     }
-    fn link(
+    /// Adds a link, called `from->to` unless it has a name; its number.
+    pub(super) fn link(
         &mut self,
-        name: Option<String>,
+        name: Option<&str>,
         spec: &LinkSpec,
         from: usize,
         to: usize,
         delay: Duration,
         around: &Surroundings,
     ) -> usize {
-        let name = name.unwrap_or_else(|| format!("{}->{}", self.nodes[from], self.nodes[to]));
+        let name = name.map_or_else(|| format!("{}->{}", self.nodes[from], self.nodes[to]), Into::into);
         self.links.push(spec.build(name, from, to, delay, around));
         self.links.len() - 1
     }

@@ -3,7 +3,7 @@
 //! Numbers are read as exact decimals and units are powers of ten (or two, or 60), so what is written is
 //! what runs: no detour through floating point.
 
-use super::reader::{Kind, alternatives, show};
+use super::reader::{Kind, alternatives, nearest, show};
 use cclab_algo::{Duration, Rate};
 use serde_json::{Value as Json, json};
 
@@ -115,6 +115,8 @@ struct Dimension {
     noun: &'static str,
     example: &'static str,
     units: &'static [Unit],
+    /// The units that an error lists.
+    usual: &'static str,
     /// Printed only in units of which it is a whole number.
     whole: bool,
     min: u64,
@@ -140,8 +142,11 @@ impl Dimension {
             return Err("is ambiguous; write \"kB\" for 1000 bytes or \"KiB\" for 1024".into());
         }
         let Some((_, scale)) = self.units.iter().find(|(u, _)| *u == unit) else {
-            let names = self.units.iter().map(|(u, _)| *u);
-            return Err(format!("is not {}: unknown unit \"{unit}\"{}", self.noun, alternatives(unit, names)));
+            if !unit.starts_with(char::is_alphabetic) {
+                return Err(self.not());
+            }
+            let near = nearest(unit, self.units.iter().map(|(u, _)| *u));
+            return Err(format!("is not {}: unknown unit \"{unit}\"{near}; allowed: {}", self.noun, self.usual));
         };
         if number.negative && number.mantissa > 0 {
             return Err("is negative".into());
@@ -237,6 +242,7 @@ impl Times {
             noun: "a length of time",
             example: "40 ms",
             units: TIME_UNITS,
+            usual: "ns, us, ms, s, min, h",
             whole: false,
             min: self.min.0,
             max: TEN_YEARS.0,
@@ -257,6 +263,7 @@ const RATE: Dimension = Dimension {
     noun: "a rate",
     example: "10 Mbit/s",
     units: RATE_UNITS,
+    usual: "bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s",
     whole: false,
     min: 1,
     max: 10_000_000_000_000,
@@ -273,7 +280,15 @@ impl Kind for Rates {
 
 impl Sizes {
     fn dimension(&self) -> Dimension {
-        Dimension { noun: "a size", example: "1500 B", units: SIZE_UNITS, whole: true, min: self.min, max: self.max }
+        Dimension {
+            noun: "a size",
+            example: "1500 B",
+            units: SIZE_UNITS,
+            usual: "B, kB, MB, GB, KiB, MiB, GiB",
+            whole: true,
+            min: self.min,
+            max: self.max,
+        }
     }
 }
 impl Kind for Sizes {
@@ -321,6 +336,7 @@ const PACKETS: Dimension = Dimension {
     noun: "a number of packets",
     example: "100 packets",
     units: PACKET_UNITS,
+    usual: "packets",
     whole: true,
     min: 1,
     max: MAX_PACKETS,
@@ -329,6 +345,7 @@ const BDP: Dimension = Dimension {
     noun: "a multiple of the BDP",
     example: "0.2 BDP",
     units: BDP_UNITS,
+    usual: "BDP",
     whole: false,
     min: 1,
     max: MAX_BDP,
@@ -416,9 +433,178 @@ impl<K: Kind> Kind for Or<K> {
         if json.as_str() == Some(self.0) {
             return Ok(None);
         }
-        self.1.read(json).map(Some).map_err(|why| format!("{why}, or \"{}\"", self.0))
+        let quantity = json.as_str().is_some_and(|text| split(text).is_some());
+        let or = |why| if quantity { why } else { format!("{why}, or \"{}\"", self.0) };
+        self.1.read(json).map(Some).map_err(or)
     }
     fn write(&self, value: &Self::Value) -> Json {
         value.as_ref().map_or(json!(self.0), |v| self.1.write(v))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(text: &str) -> Option<u64> {
+        Rates.read(&json!(text)).ok().map(|r| r.0)
+    }
+    fn time(text: &str) -> Option<u64> {
+        TIME.read(&json!(text)).ok().map(|d| d.0)
+    }
+    fn size(text: &str) -> Option<u64> {
+        SIZE.read(&json!(text)).ok()
+    }
+
+    /// SI: k = 10³, M = 10⁶, G = 10⁹, T = 10¹².
+    #[test]
+    fn rates() {
+        for (text, bits) in [
+            ("250 Mbit/s", 250_000_000),
+            ("250Mbit/s", 250_000_000),
+            (" 250  Mbps ", 250_000_000),
+            ("0.1 Mbit/s", 100_000),
+            ("1.5Gbps", 1_500_000_000),
+            ("56 kbit/s", 56_000),
+            ("56 kbps", 56_000),
+            ("9600 bit/s", 9_600),
+            ("9600 bps", 9_600),
+            ("1e3 kbit/s", 1_000_000),
+            ("2.5E-1 Gbit/s", 250_000_000),
+            ("10 Tbit/s", 10_000_000_000_000),
+            (".5 kbit/s", 500),
+            ("+1 bit/s", 1),
+        ] {
+            assert_eq!(rate(text), Some(bits), "{text}");
+        }
+        for text in [
+            "",
+            "Mbit/s",
+            "10",
+            "10 mbit/s",
+            "10 MB/s",
+            "10.0001 Tbit/s",
+            "0.4 bit/s",
+            "1e99 bit/s",
+            "1e-99 bit/s",
+            "1 2 bit/s",
+            "inf bit/s",
+            "NaN bit/s",
+            "-1 bit/s",
+            "1e bit/s",
+            "0x1 bit/s",
+            "１ bit/s",
+        ] {
+            assert_eq!(rate(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn times() {
+        for (text, ns) in [
+            ("1 ns", 1),
+            ("1us", 1_000),
+            ("1 µs", 1_000),
+            ("1 μs", 1_000),
+            ("162 ms", 162_000_000),
+            ("0.1 s", 100_000_000),
+            ("1.5 min", 90_000_000_000),
+            ("2 h", 7_200_000_000_000),
+            ("0 s", 0),
+            ("-0 s", 0),
+            ("0.0000000014 s", 1),
+            ("0.0000000015 s", 2),
+            ("87600 h", 315_360_000_000_000_000),
+        ] {
+            assert_eq!(time(text), Some(ns), "{text}");
+        }
+        for text in ["1", "s", "1 sec", "1 S", "1 m", "87600.001 h", "1 d"] {
+            assert_eq!(time(text), None, "{text}");
+        }
+    }
+
+    /// IEC 80000-13: Ki = 2¹⁰, Mi = 2²⁰, Gi = 2³⁰; kB and MB are powers of ten; KB is nobody's.
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [
+            ("1500 B", 1500),
+            ("1500 bytes", 1500),
+            ("1 byte", 1),
+            ("64 KiB", 65_536),
+            ("64 kB", 64_000),
+            ("25 MB", 25_000_000),
+            ("1.5 MiB", 1_572_864),
+            ("1 GB", 1_000_000_000),
+            ("1 GiB", 1_073_741_824),
+        ] {
+            assert_eq!(size(text), Some(bytes), "{text}");
+        }
+        for text in ["64 KB", "64", "0 B", "0.4 B", "1 b", "2000000 GB"] {
+            assert_eq!(size(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn amounts() {
+        let read = |text: &str| Amounts { time: true }.read(&json!(text)).ok();
+        assert_eq!(read("17 packets"), Some(Amount::Packets(17)));
+        assert_eq!(read("1packet"), Some(Amount::Packets(1)));
+        assert_eq!(read("0.2 BDP"), Some(Amount::Bdp(200_000_000)));
+        assert_eq!(read("1e1BDP"), Some(Amount::Bdp(10_000_000_000)));
+        assert_eq!(read("100 ms"), Some(Amount::Time(Duration::from_millis(100))));
+        assert_eq!(read("64 KiB"), Some(Amount::Bytes(65_536)));
+        assert_eq!(read("17"), None);
+        assert_eq!(Amounts { time: false }.read(&json!("100 ms")).ok(), None);
+    }
+
+    #[test]
+    fn probabilities() {
+        for (json, p) in
+            [(json!("1%"), 0.01), (json!("0.1 %"), 0.001), (json!(0.25), 0.25), (json!(1), 1.0), (json!("7%"), 0.07)]
+        {
+            assert_eq!(Probability.read(&json).ok(), Some(p), "{json}");
+        }
+        for json in
+            [json!("0.01"), json!("-1%"), json!("100.1%"), json!(-0.1), json!("NaN%"), json!("inf%"), json!(true)]
+        {
+            assert!(Probability.read(&json).is_err(), "{json}");
+        }
+        assert_eq!(Probability.write(&0.07), json!("7%"));
+        assert_eq!(Probability.write(&0.001), json!("0.1%"));
+    }
+
+    #[test]
+    fn quantities_are_written_for_people() {
+        let written = |json: Json| json.as_str().map(String::from);
+        assert_eq!(written(TIME.write(&Duration(162_000_000))).as_deref(), Some("162 ms"));
+        assert_eq!(written(TIME.write(&Duration(1_500_000_000))).as_deref(), Some("1.5 s"));
+        assert_eq!(written(TIME.write(&Duration(1_000_000_001))).as_deref(), Some("1.000000001 s"));
+        assert_eq!(written(TIME.write(&Duration::ZERO)).as_deref(), Some("0 ns"));
+        assert_eq!(written(Rates.write(&Rate(250_000_000))).as_deref(), Some("250 Mbit/s"));
+        assert_eq!(written(SIZE.write(&1500)).as_deref(), Some("1500 B"));
+        assert_eq!(written(SIZE.write(&65_536)).as_deref(), Some("64 KiB"));
+        assert_eq!(written(SIZE.write(&25_000_000)).as_deref(), Some("25 MB"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_written_reads_as_the_same(ns in 0..=TEN_YEARS.0, bits in 1..=10_000_000_000_000_u64, bytes in 1..=MAX_BYTES, billionths in 1..=MAX_BDP, p in 0.0..=1.0) {
+            proptest::prop_assert_eq!(TIME.read(&TIME.write(&Duration(ns))), Ok(Duration(ns)));
+            proptest::prop_assert_eq!(Rates.read(&Rates.write(&Rate(bits))), Ok(Rate(bits)));
+            proptest::prop_assert_eq!(SIZE.read(&SIZE.write(&bytes)), Ok(bytes));
+            proptest::prop_assert_eq!(Probability.read(&Probability.write(&p)), Ok(p));
+            let amounts = Amounts { time: true };
+            for amount in [Amount::Bdp(billionths), Amount::Packets(billionths % MAX_PACKETS + 1)] {
+                proptest::prop_assert_eq!(amounts.read(&amounts.write(&amount)), Ok(amount));
+            }
+        }
+
+        #[test]
+        fn no_text_is_too_strange(text in "\\PC{0,20}", number in "[-+]?[0-9]{0,40}\\.?[0-9]{0,40}([eE][-+]?[0-9]{0,12})?", unit in "( ?(s|h|bit/s|GiB|packets|BDP|%))?") {
+            for text in [text, format!("{number}{unit}")] {
+                let json = json!(text);
+                let _ = (TIME.read(&json), Rates.read(&json), SIZE.read(&json), Probability.read(&json), Amounts { time: true }.read(&json));
+            }
+        }
     }
 }

@@ -15,13 +15,19 @@ pub(super) trait Kind {
     fn write(&self, value: &Self::Value) -> Json;
 }
 
+/// More would not help anyone.
+const MAX_MISTAKES: usize = 1000;
+
 /// Every mistake found so far.
 #[derive(Default)]
 pub(super) struct Mistakes(RefCell<Vec<Mistake>>);
 
 impl Mistakes {
     pub(super) fn add(&self, field: impl Into<String>, message: impl Into<String>) {
-        self.0.borrow_mut().push(Mistake { field: field.into(), message: message.into() });
+        let mut list = self.0.borrow_mut();
+        if list.len() < MAX_MISTAKES {
+            list.push(Mistake { field: field.into(), message: message.into() });
+        }
     }
     pub(super) fn is_empty(&self) -> bool {
         self.0.borrow().is_empty()
@@ -43,20 +49,20 @@ pub(super) struct Table<'a> {
     given: Option<&'a Map<String, Json>>,
     asked: Vec<&'static str>,
     normal: Map<String, Json>,
+    /// Not a table, or one of an unknown kind: nothing in it is missing or unknown.
+    forgiven: bool,
     mistakes: &'a Mistakes,
 }
 
 impl<'a> Table<'a> {
     /// The table at `path`; a mistake if `json` is none. Without `json`, an empty one.
     pub(super) fn new(path: String, json: Option<&'a Json>, mistakes: &'a Mistakes) -> Self {
-        let given = json.and_then(|j| {
-            let table = j.as_object();
-            if table.is_none() {
-                mistakes.add(path.clone(), format!("{} is not a table", show(j)));
-            }
-            table
-        });
-        Table { path, given, asked: Vec::new(), normal: Map::new(), mistakes }
+        let given = json.and_then(Json::as_object);
+        let wrong = json.filter(|_| given.is_none());
+        if let Some(wrong) = wrong {
+            mistakes.add(path.clone(), format!("{} is not a table", show(wrong)));
+        }
+        Table { path, given, asked: Vec::new(), normal: Map::new(), forgiven: wrong.is_some(), mistakes }
     }
 
     /// The full name of a field.
@@ -85,6 +91,16 @@ impl<'a> Table<'a> {
             self.asked.push(name);
         }
         self.given.and_then(|g| g.get(name)).filter(|j| !j.is_null())
+    }
+    /// Takes every field unseen: what is allowed is not known.
+    pub(super) fn forgive(&mut self) {
+        self.forgiven = true;
+    }
+    /// Notes that a field must be there, if it is not.
+    pub(super) fn require(&mut self, name: &'static str, message: &str) {
+        if self.raw(name).is_none() && !self.forgiven {
+            self.mistake(name, format!("missing; {message}"));
+        }
     }
     /// Writes a field of the normal form.
     pub(super) fn put(&mut self, name: &str, json: Json) {
@@ -115,9 +131,7 @@ impl<'a> Table<'a> {
     }
     /// The field; a mistake if it is not there.
     pub(super) fn required<K: Kind>(&mut self, name: &'static str, kind: &K, example: &str) -> Option<K::Value> {
-        if self.raw(name).is_none() {
-            self.mistake(name, format!("missing; write e.g. {name} = {example}"));
-        }
+        self.require(name, &format!("write e.g. {name} = {example}"));
         self.optional(name, kind)
     }
 
@@ -150,7 +164,7 @@ impl<'a> Table<'a> {
     /// Refuses fields nobody asked for; the table in normal form.
     pub(super) fn finish(self) -> Json {
         for name in self.given.into_iter().flat_map(Map::keys) {
-            if !self.asked.contains(&name.as_str()) {
+            if !self.forgiven && !self.asked.contains(&name.as_str()) {
                 let message = format!("unknown field{}", alternatives(name, self.asked.iter().copied()));
                 self.mistake(name, message);
             }
@@ -162,14 +176,17 @@ impl<'a> Table<'a> {
 /// ` (did you mean "cubic"?); allowed: cubic, reno`, the first part only where a name is near.
 pub(super) fn alternatives<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.collect();
+    format!("{}; allowed: {}", nearest(wrong, names.iter().copied()), names.join(", "))
+}
+
+/// ` (did you mean "cubic"?)` where a name is near: one slip, or one in three letters.
+pub(super) fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> String {
     let lower = wrong.to_lowercase();
     let near = names
-        .iter()
-        .map(|n| (strsim::damerau_levenshtein(&lower, &n.to_lowercase()), *n))
-        .min()
-        .filter(|(d, n)| *d <= 2 && *d < n.chars().count());
-    let hint = near.map_or(String::new(), |(_, n)| format!(" (did you mean \"{n}\"?)"));
-    format!("{hint}; allowed: {}", names.join(", "))
+        .map(|n| (strsim::damerau_levenshtein(&lower, &n.to_lowercase()), n))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, n)| *distance <= (n.chars().count() / 3).max(1) && n.chars().count() > 1);
+    near.map_or(String::new(), |(_, n)| format!(" (did you mean \"{n}\"?)"))
 }
 
 /// A value as an error shows it: JSON, shortened when long.

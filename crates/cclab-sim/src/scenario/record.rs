@@ -21,7 +21,10 @@ impl Kind for Samples {
         match json.as_str() {
             Some("off") => Ok(Sampling::Off),
             Some("change") => Ok(Sampling::OnChange),
-            _ => SPAN.read(json).map(Sampling::Every).map_err(|why| format!("{why}, \"off\" or \"change\"")),
+            Some(text) if !text.contains(char::is_numeric) => {
+                Err(format!("unknown \"{text}\"; write an interval, e.g. \"100 ms\", or \"off\" or \"change\""))
+            }
+            _ => SPAN.read(json).map(Sampling::Every),
         }
     }
     fn write(&self, value: &Sampling) -> Json {

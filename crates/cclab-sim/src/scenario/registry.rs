@@ -4,14 +4,16 @@ use cclab_algo::cc;
 use cclab_algo::params::{Kind, Spec, Value};
 use serde_json::{Value as Json, json};
 
-/// Everything registered: `algorithms`, `queues` and `topologies`, all of the same shape.
+/// Everything registered: `algorithms`, `queues` and `topologies`, all of the same shape. Fields of queues
+/// and topologies are written with units; their `kind` says which.
 pub fn registry_json() -> Json {
     let algorithm = |e: &cc::Entry| {
         let params: Vec<Json> = e.params.iter().map(param).collect();
         json!({ "name": e.name, "summary": e.summary, "source": e.source, "params": params })
     };
     let algorithms: Vec<Json> = cc::REGISTRY.iter().map(algorithm).collect();
-    json!({ "algorithms": algorithms, "queues": [], "topologies": [] })
+    let entries = |entries: &[Entry]| entries.iter().map(Entry::json).collect::<Vec<Json>>();
+    json!({ "algorithms": algorithms, "queues": entries(QUEUES), "topologies": entries(TOPOLOGIES) })
 }
 
 fn param(spec: &Spec) -> Json {
@@ -31,3 +33,96 @@ fn param(spec: &Spec) -> Json {
         "unit": spec.unit, "doc": spec.doc,
     })
 }
+
+/// A queue discipline or a topology.
+struct Entry {
+    name: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    fields: &'static [&'static [Field]],
+}
+
+/// A field of it: name, kind, default (empty: must be given, or follows from others), one sentence.
+type Field = (&'static str, &'static str, &'static str, &'static str);
+
+impl Entry {
+    fn json(&self) -> Json {
+        let field = |(name, kind, default, doc): &Field| {
+            let default = if default.is_empty() { Json::Null } else { json!(default) };
+            json!({
+                "name": name, "kind": kind, "min": null, "max": null, "choices": null,
+                "default": default, "paper_default": null, "unit": "", "doc": doc,
+            })
+        };
+        let params: Vec<Json> = self.fields.iter().copied().flatten().map(field).collect();
+        json!({ "name": self.name, "summary": self.summary, "source": self.source, "params": params })
+    }
+}
+
+const QUEUES: &[Entry] = &[Entry {
+    name: "droptail",
+    summary: "first-in first-out, the newest packet dropped when full",
+    source: "RFC 7567 §2",
+    fields: &[&[(
+        "limit",
+        "amount",
+        "1 BDP",
+        "largest amount waiting, in packets, bytes, time or BDP, or \"unlimited\"",
+    )]],
+}];
+
+/// What every link has, beside its rate and its delay.
+const LINK: &[Field] = &[
+    ("queue", "table", "{ discipline = \"droptail\", limit = \"1 BDP\" }", "queue in front of the link"),
+    ("overhead", "integer", "0", "bytes of framing added to every packet"),
+    ("duplicate", "probability", "0%", "probability that a packet arrives twice"),
+    ("loss", "table", "{ data = \"0%\", ack = \"0%\", all = \"0%\" }", "random, bursty, periodic or named losses"),
+    ("jitter", "table", "none", "extra delay drawn per packet, order kept"),
+    ("reorder", "table", "none", "packets held back so that later ones overtake them"),
+    ("schedule", "list", "[]", "rate and delay from given times on"),
+    ("reverse", "table", "", "fields of the reverse direction where it differs"),
+];
+const RATE: Field = ("rate", "rate", "", "rate of the link in bit/s, or \"unlimited\"");
+const HOSTS: &[Field] = &[
+    RATE,
+    ("rtt", "time", "", "base RTT of a flow that names none"),
+    ("delay", "time", "", "one-way delay of a bottleneck; unless given, as large as the base RTTs of the flows allow"),
+    ("access", "table", "{ rate = \"unlimited\", delay = \"0 s\" }", "access links of every flow's hosts"),
+];
+const ROW: &[Field] = &[
+    ("hops", "integer", "", "number of links from end to end"),
+    RATE,
+    ("delay", "time", "", "one-way delay of a link; or give rtt"),
+    ("rtt", "time", "", "propagation there and back over all hops; or give delay"),
+];
+
+const TOPOLOGIES: &[Entry] = &[
+    Entry {
+        name: "dumbbell",
+        summary: "one bottleneck between two routers, hosts of each flow's own on both sides",
+        source: "",
+        fields: &[HOSTS, LINK],
+    },
+    Entry { name: "chain", summary: "equal links in a row, flows from node to node", source: "", fields: &[ROW, LINK] },
+    Entry {
+        name: "parking-lot",
+        summary: "several bottlenecks in a row, hosts of each flow's own at the routers it chooses",
+        source: "",
+        fields: &[&[("bottlenecks", "integer", "", "number of links between routers")], HOSTS, LINK],
+    },
+    Entry {
+        name: "cross",
+        summary: "two chains that share their middle node, flows along one of them",
+        source: "",
+        fields: &[ROW, LINK],
+    },
+    Entry {
+        name: "custom",
+        summary: "any nodes and links, flows on the shortest path or on the route they name",
+        source: "",
+        fields: &[&[
+            ("nodes", "list", "", "names of the nodes"),
+            ("links", "list", "", "links: from, to, rate, delay, duplex and all that a link has"),
+        ]],
+    },
+];
