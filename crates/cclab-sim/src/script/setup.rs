@@ -53,6 +53,8 @@ impl Setup {
             timestamp_tick: 0,
             every_packet: false,
         };
+        // A host's defaults: Nagle's algorithm until TCP_NODELAY, and the largest buffer of tcp_rmem.
+        setup.config.nagle = true;
         setup.config.receive_buffer = 6 << 20;
         // The profile comes first wherever it stands: it sets all that the others change.
         for pass in [true, false] {
@@ -82,13 +84,13 @@ impl Setup {
         let config = &mut self.config;
         match key {
             "profile" => {
-                let receive_buffer = config.receive_buffer;
+                let (receive_buffer, nagle) = (config.receive_buffer, config.nagle);
                 (*config, self.ecn) = match value {
                     "linux" => (Config::linux(self.mss), EcnUse::WhenAsked),
                     "classic" => (Config::classic(self.mss, Recovery::NewReno), EcnUse::Never),
                     _ => return Err(not_one_of(key, value, "linux, classic")),
                 };
-                config.receive_buffer = receive_buffer;
+                (config.receive_buffer, config.nagle) = (receive_buffer, nagle);
                 if value == "classic" {
                     self.cc = cc::find("reno").expect("the registry has Reno");
                 }

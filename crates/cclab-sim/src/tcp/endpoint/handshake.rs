@@ -10,11 +10,17 @@ use cclab_algo::{Duration, Time};
 /// Linux sends the first SYN retransmissions a second apart, then backs off (`tcp_syn_linear_timeouts`).
 const LINEAR_TIMEOUTS: u32 = 4;
 
-/// SYN retransmissions before giving up (Linux `tcp_syn_retries`).
+/// SYN retransmissions with back-off before giving up (Linux `tcp_syn_retries`); the linear ones come on top.
 const SYN_RETRIES: u32 = 6;
+
+/// SYN-ACK retransmissions before giving up (Linux `tcp_synack_retries`).
+const SYNACK_RETRIES: u32 = 5;
 
 /// Window-scale shifts are at most 14 (RFC 7323 §2.3).
 const MAX_SCALE: u32 = 14;
+
+/// What a peer can take that does not say so (RFC 9293 §3.7.1, IPv4).
+const DEFAULT_MSS: u32 = 536;
 
 /// Bytes of every segment that the timestamp option takes, padding included.
 const TIMESTAMPS: u32 = 12;
@@ -101,7 +107,10 @@ impl Endpoint {
         }
         shake.deadline = Time::NEVER;
         shake.retransmissions += 1;
-        if shake.retransmissions > SYN_RETRIES {
+        let reply = self.state == State::SynReceived;
+        let linear = linear_timeouts(self.snd.config.flavour, reply);
+        let retries = if reply { SYNACK_RETRIES } else { SYN_RETRIES + linear };
+        if shake.retransmissions > retries {
             self.state = State::Closed;
         } else {
             shake.pending = true;
@@ -145,8 +154,7 @@ impl Endpoint {
         shake.sack = config.sack && segment.sack_permitted;
         shake.timestamps = config.timestamps && segment.has_timestamps;
         shake.peer_scale = segment.window_scale.filter(|_| config.window_scaling);
-        // A peer without an MSS option can take what we can: ours is what the scenario says.
-        let peer = if segment.mss == 0 { shake.offered_mss } else { u32::from(segment.mss) };
+        let peer = if segment.mss == 0 { DEFAULT_MSS } else { u32::from(segment.mss) };
         let options = if shake.timestamps { TIMESTAMPS } else { 0 };
         config.mss = peer.min(shake.offered_mss).saturating_sub(options).max(1);
     }
@@ -200,6 +208,10 @@ fn scale_for(buffer: u64) -> u8 {
 }
 
 fn backed_off(initial: Duration, retransmissions: u32, flavour: Flavour, reply: bool) -> Duration {
-    let linear = if flavour == Flavour::Linux && !reply { LINEAR_TIMEOUTS } else { 0 };
-    initial * (1 << retransmissions.saturating_sub(linear))
+    initial * (1 << retransmissions.saturating_sub(linear_timeouts(flavour, reply)))
+}
+
+/// How many of the timeouts do not back off.
+fn linear_timeouts(flavour: Flavour, reply: bool) -> u32 {
+    if flavour == Flavour::Linux && !reply { LINEAR_TIMEOUTS } else { 0 }
 }

@@ -168,6 +168,12 @@ impl Endpoint {
         if segment.flags.has(Flags::SYN) {
             return self.on_repeated_syn();
         }
+        if self.state == State::TimeWait && segment.seq_len() > 0 && !segment.flags.has(Flags::RST) {
+            // The peer did not get our last ACK: the same again, and the wait begins anew (RFC 9293 §3.10.7.4).
+            self.rcv.ack_now = true;
+            self.time_wait_ends = now + TIME_WAIT;
+            return;
+        }
         if !self.acceptable(segment) {
             if !segment.flags.has(Flags::RST) {
                 self.rcv.on_duplicate_segment(segment);
