@@ -103,8 +103,9 @@ impl Simulation {
             events.push(Time::ZERO, Event::Sample);
         }
         for (index, flow) in self.flows.iter().enumerate() {
-            events.push(flow.start, Event::Start(index as u32));
-            if let Some(stop) = flow.stop.filter(|&stop| stop >= flow.start) {
+            let stop = flow.stop.unwrap_or(Time::NEVER);
+            if flow.start < stop {
+                events.push(flow.start, Event::Start(index as u32));
                 events.push(stop, Event::Stop(index as u32));
             }
         }
@@ -306,7 +307,19 @@ impl Simulation {
         }
         self.network.sample(now, &mut self.recorder.link_samples);
         if let Sampling::Every(interval) = self.recorder.sampling {
-            self.network.events.push(now + interval.max(Duration(1)), Event::Sample);
+            let next = now + interval.max(Duration(1));
+            if next < self.end {
+                self.network.events.push(next, Event::Sample);
+            }
+        }
+    }
+
+    /// The run serves what is before its end; a sample due at the end itself closes the last interval.
+    fn take_last_sample(&mut self) {
+        if let Sampling::Every(interval) = self.recorder.sampling
+            && self.end.0.is_multiple_of(interval.0.max(1))
+        {
+            self.sample(self.end);
         }
     }
 
@@ -317,6 +330,7 @@ impl Simulation {
     pub fn finish(mut self) -> Result<RunResult, Error> {
         while self.advance(1 << 20)? < 1.0 {}
         self.check_conservation()?;
+        self.take_last_sample();
         if self.recorder.sampling == Sampling::OnChange {
             self.network.take_changes(self.end, &mut self.recorder.link_samples);
         }

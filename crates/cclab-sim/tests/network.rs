@@ -241,7 +241,7 @@ fn samples_of_the_queue() {
     let samples = run(&scenario).link_samples;
     let of = |link| (0..samples.link.len()).filter(move |&i| samples.link[i] == link).collect::<Vec<_>>();
     let queue: Vec<f64> = of(0).iter().map(|&i| samples.queue_packets[i]).collect();
-    assert_eq!(queue, [0.0, 2.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(queue, [0.0, 2.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], "both ends are sampled");
     scenario.record.samples = Sampling::OnChange;
     let samples = run(&scenario).link_samples;
     assert_eq!(samples.queue_packets, [1.0, 2.0, 1.0, 0.0]);

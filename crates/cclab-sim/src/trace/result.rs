@@ -66,11 +66,12 @@ pub struct FlowSummary {
     pub recoveries: u64,
     /// RTT samples of the sender, s.
     pub rtt: Distribution,
-    /// One-way delay of data packets, from the source host to the destination host, s.
+    /// One-way delay of data packets, from leaving the source host (its processing time is over) to arrival at the
+    /// destination host, s.
     pub owd: Distribution,
     /// Mean over consecutive packets of |difference of one-way delay|, s (RFC 5481's PDV in its IPDV form).
     pub owd_mean_abs_diff_s: f64,
-    /// Time-weighted mean window, segments.
+    /// Time-weighted mean of the law's window (without what recovery adds or holds back while it lasts), segments.
     pub cwnd_mean_segments: f64,
     /// Smallest and largest window, segments.
     pub cwnd_min_segments: f64,
@@ -87,7 +88,7 @@ pub struct FlowSummary {
 pub struct LinkSummary {
     /// Name.
     pub name: String,
-    /// Bits sent over the link's capacity in the measured interval; NaN on an infinitely fast link.
+    /// Bits sent over the link's capacity in the measured interval; NaN on an infinitely fast or a dead link.
     pub utilisation: f64,
     /// IP bytes sent, framing excluded, over the measured interval.
     pub throughput_bps: f64,
