@@ -41,8 +41,10 @@ class Simulation:
         Keys: ``flows``, ``links``, ``samples``, ``link_samples``, ``signals``, ``packets`` (or None) with the column
         names of ``cclab_sim::trace::result`` (distributions flattened: ``rtt_mean_s``, ``rtt_var_s2``, ``rtt_min_s``,
         ``rtt_max_s``, ``rtt_p50_s``, ``rtt_p95_s``, ``rtt_p99_s``, ``rtt_count``, likewise ``owd_…`` and
-        ``sojourn_…``), ``capture`` (bytes or None), ``jain`` (float), ``events`` and ``data_packets`` (int),
-        ``digest`` (hex hash of every number in the result), ``seed`` (int).
+        ``sojourn_…``), ``links`` also what the scenario came to (``rate_bps``, ``delay_s``, ``queue_limit_packets``,
+        ``queue_limit_bytes``; NaN where there is none), ``signal_names`` and ``packet_events`` (what the numbers in
+        those tables stand for), ``simulated_s`` and ``jain`` (float), ``events``, ``data_packets`` and ``seed`` (int),
+        ``capture`` (bytes or None), ``digest`` (hex hash of every number in the result).
         """
 
 class Law:
@@ -67,3 +69,6 @@ class Law:
 
 def run_script(text: str, name: str) -> str:
     """Run a timeline script in packetdrill's language; JSON ``{"name", "passed", "line", "message", "notes": []}``."""
+
+def _panic(message: str) -> None:
+    """Panic, for the test that a panic becomes an exception."""

@@ -115,7 +115,7 @@ def tables(rows: list[dict[str, Any]], others: list[dict[str, Any]] | None) -> l
 
 
 def _beside(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> Any:
-    from cclab.console import number, table
+    from cclab.console import table
 
     made = table(
         "the same cases elsewhere", "Case", "Simulator", ("Data packets per CPU s", "right"), ("cclab is", "right"),
@@ -130,7 +130,7 @@ def _beside(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> Any:
             )
         else:
             ratio = ours[other["case"]] / rate if other["case"] in ours else None
-            made.add_row(other["case"], name, _millions(rate), "" if ratio is None else f"{number(ratio, 2)} × as fast")
+            made.add_row(other["case"], name, _millions(rate), "" if ratio is None else f"{ratio:.1f} × as fast")
     return made
 
 

@@ -207,7 +207,7 @@ def script(files: tuple[Path, ...]) -> None:
         sys.exit(FAILURE)
 
 
-@cli.command()
+@cli.command(short_help="Measure the simulator's speed.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
 @click.option("--peers", is_flag=True, help="Also run the same cases in ns-2 and ns-3, where they are installed.")
 @click.option(

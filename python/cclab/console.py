@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 _MANY_FLOWS = 24  # beyond that a row stands for all flows of one law
 
 
-def show(*things: Any, end: str = "\n") -> None:
+def show(*things: Any) -> None:
     """Print tables or text on stdout, in colour where it is a terminal that wants it."""
-    _console(sys.stdout).print(*things, end=end)
+    terminal = sys.stdout.isatty()
+    sys.stdout.write(as_text(*things, width=None if terminal or "COLUMNS" in os.environ else 140, terminal=terminal))
 
 
 def note(text: str) -> None:
@@ -29,21 +30,15 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _console(file: Any, width: int | None = None) -> Any:
+def as_text(*things: Any, width: int | None = 140, terminal: bool = False) -> str:
+    """Tables as text; plain, unless for a terminal."""
     from rich.console import Console
 
-    if width is None and not file.isatty() and "COLUMNS" not in os.environ:
-        width = 140
-    return Console(file=file, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
-
-
-def as_text(*things: Any, width: int = 140) -> str:
-    """Tables as plain text."""
     out = io.StringIO()
-    console = _console(out, width)
+    console = Console(file=out, width=width, force_terminal=terminal, highlight=False, markup=False, emoji=False)
     for thing in things:
         console.print(thing)
-    return out.getvalue()
+    return "\n".join(line.rstrip(" ") for line in out.getvalue().split("\n"))
 
 
 def table(title: str | None, *columns: str | tuple[str, str]) -> Table:

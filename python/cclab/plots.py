@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
@@ -132,7 +132,7 @@ class Plots:
             if few and table["ssthresh_bytes"].is_finite().any():
                 axes.plot([], [], color="#666666", linestyle=(0, (3, 2)), linewidth=0.8, label="ssthresh")
 
-        return self._lines(table, "flow", "Congestion window (kB)", draw, threshold)
+        return self._lines(table, "flow", "Congestion window (kB)", start_s, draw, threshold)
 
     def rtt(self, start_s: float = 0.0, end_s: float | None = None, flows: Sequence[str] | None = None) -> Chart:
         """Round-trip time samples of the sender over time; milliseconds."""
@@ -141,7 +141,7 @@ class Plots:
         def draw(axes: Axes, of: pl.DataFrame, look: dict[str, Any]) -> None:
             axes.plot(*thin(of["time_s"], of["rtt_s"] * 1e3), **look)
 
-        return self._lines(table, "flow", "Round-trip time (ms)", draw)
+        return self._lines(table, "flow", "Round-trip time (ms)", start_s, draw)
 
     def throughput(
         self,
@@ -171,7 +171,7 @@ class Plots:
             if len(rate):
                 axes.stairs(rate, edges, baseline=None, **look)
 
-        return self._lines(table, "flow", f"Goodput (Mbit/s), mean over {_seconds(width)}", draw)
+        return self._lines(table, "flow", f"Goodput (Mbit/s), mean over {_seconds(width)}", start_s, draw)
 
     def queue(self, start_s: float = 0.0, end_s: float | None = None, links: Sequence[str] | None = None) -> Chart:
         """What waits at the busiest queues over time, the limit as a line.
@@ -181,10 +181,11 @@ class Plots:
         Args:
             start_s: From here.
             end_s: To here; `None` is the end of the run.
-            links: Names; `None` takes those at which a packet ever waited, at most seven.
+            links: Names; `None` takes those with at least a hundredth of the longest mean queue, at most seven.
         """
         if links is None:
-            busy = self._result.links.filter(pl.col("queue_max_packets") > 0)
+            mean = pl.col("queue_mean_packets")
+            busy = self._result.links.filter((mean > 0) & (mean >= 0.01 * mean.max()))
             links = busy.sort("queue_mean_packets", descending=True)["name"].head(_MOST_LINES).to_list()
             links = links or self._result.links["name"].head(1).to_list()
         table = self._samples("link_samples", "link", start_s, end_s, links)
@@ -198,7 +199,7 @@ class Plots:
                 text = f"limit: {limit * scale:g} {unit}"
                 axes.axhline(limit * scale, color="#666666", linestyle=":", linewidth=1, label=text)
 
-        return self._lines(table, "link", f"Queue ({unit} waiting)", draw, ceiling)
+        return self._lines(table, "link", f"Queue ({unit} waiting)", start_s, draw, ceiling)
 
     def all(self) -> dict[str, Chart]:
         """Every figure for which there are samples, by name."""
@@ -241,29 +242,31 @@ class Plots:
         table: pl.DataFrame,
         by: str,
         label: str,
+        start_s: float,
         draw: Callable[[Axes, pl.DataFrame, dict[str, Any]], None],
         further: Callable[[Axes], None] | None = None,
     ) -> Chart:
         with styled():
             chart = Chart()
             axes = chart.add_subplot()
-            looks = self._looks(table[by].unique(maintain_order=True).to_list(), by)
-            for (name,), of in table.group_by(by, maintain_order=True):
-                draw(axes, of, looks[str(name)])
+            parts = {str(name): of for (name,), of in table.group_by(by)}
+            for name, look in self._looks(parts.keys(), by).items():
+                draw(axes, parts[name], look)
             if further is not None:
                 further(axes)
             axes.set_xlabel("Time (s)")
             axes.set_ylabel(label)
             axes.set_ylim(bottom=0)
             if table.height:
-                axes.set_xlim(float(table["time_s"].min()), float(table["time_s"].max()))  # type: ignore[arg-type]
+                axes.set_xlim(start_s, float(table["time_s"].max()))  # type: ignore[arg-type]
             axes.set_title(f"{self._result.name}, seed {self._result.seed}", color="#555555")
             chart.legend_below()
         return chart
 
-    def _looks(self, names: list[str], by: str) -> dict[str, dict[str, Any]]:
-        """The look of each line: a flow keeps its colour in every figure of the result."""
+    def _looks(self, drawn: Collection[str], by: str) -> dict[str, dict[str, Any]]:
+        """The look of each line, in the result's order: a flow keeps its colour in every figure of the result."""
         every = (self._result.flows["label"] if by == "flow" else self._result.links["name"]).to_list()
+        names = [name for name in every if name in drawn]
         if len(names) <= _MOST_LINES:
             few = len(every) <= _MOST_LINES
             return {n: {**look((every if few else names).index(n)), "label": n} for n in names}

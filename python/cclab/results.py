@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import platform
@@ -164,7 +165,9 @@ class Result:
         with store.whole_folder(Path(place), SCHEMA, self._about()) as folder:
             for name in TABLES:
                 if (table := self._tables[name]) is not None:
-                    table.write_parquet(folder / f"{name}.parquet", compression="zstd")
+                    # by way of memory, so that a full disk is an OSError and not a riddle
+                    table.write_parquet(data := io.BytesIO(), compression="zstd")
+                    (folder / f"{name}.parquet").write_bytes(data.getbuffer())
             (folder / "scenario.toml").write_text(Scenario.from_dict(self.written).to_toml(), encoding="utf-8")
             if self.capture is not None:
                 (folder / "packets.pcapng").write_bytes(self.capture)

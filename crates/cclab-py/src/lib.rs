@@ -51,4 +51,10 @@ mod _core {
     fn example(py: Python<'_>) -> PyResult<String> {
         error::guard(py, || Ok(scenario::example().to_string()))
     }
+
+    /// Panics, for the test that a panic becomes an exception.
+    #[pyfunction]
+    fn _panic(py: Python<'_>, message: &str) -> PyResult<()> {
+        error::guard(py, || panic!("{message}"))
+    }
 }

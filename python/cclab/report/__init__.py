@@ -52,7 +52,7 @@ def _run_page(folder: Path) -> str:
         "cwnd": "Congestion window of each flow; dashed, its slow-start threshold.",
         "throughput": "Payload delivered in order to the application.",
         "rtt": "Samples of the sender.",
-        "queue": "Packets waiting at each queue that ever held one; dotted, its limit.",
+        "queue": "What waits at the queues that matter; dotted, their limit.",
     }
     titles = {
         "cwnd": "Congestion window", "throughput": "Goodput", "rtt": "Round-trip time", "queue": "Queue",

@@ -1,0 +1,55 @@
+"""What the tests share: a small scenario and its result."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cclab
+from cclab.cli import run_cli
+
+CLAB = [sys.executable, "-m", "cclab"]
+
+
+@pytest.fixture(scope="session")
+def small() -> cclab.Scenario:
+    """Two CUBIC flows and a Reno flow over 10 Mbit/s, two seconds."""
+    return cclab.Scenario(
+        name="small",
+        duration="2 s",
+        network=cclab.Dumbbell(rate="10 Mbit/s", rtt="40 ms", queue={"discipline": "droptail", "limit": "20 packets"}),
+        flows=[cclab.Flow(cc="cubic", count=2), cclab.Flow(cc="reno")],
+        record={"samples": "10 ms", "packets": "table"},
+    )
+
+
+@pytest.fixture(scope="session")
+def result(small: cclab.Scenario) -> cclab.Result:
+    return small.run(seed=7)
+
+
+@pytest.fixture
+def cli(capfd: pytest.CaptureFixture[str]):
+    """Runs the command line in this process: exit status, stdout, stderr."""
+
+    def run(*args: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        status = run_cli([str(arg) for arg in args])
+        out, err = capfd.readouterr()
+        return status, out, err
+
+    return run
+
+
+def in_a_process(*args: object, **options) -> subprocess.CompletedProcess[str]:
+    """The command line as a user starts it."""
+    environment = {**os.environ, "NO_COLOR": "1"}
+    command = [*CLAB, *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120, **options)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -1,0 +1,51 @@
+"""`cclab bench`: the cases, their figures, and the ratios beside other simulators."""
+
+import json
+
+import pytest
+
+from cclab import Scenario, bench
+from cclab.console import as_text
+
+KEYS = [
+    "case", "data_packets", "events", "cpu_s", "wall_s", "peak_rss_bytes", "packets_per_cpu_s", "events_per_cpu_s",
+]  # fmt: skip
+
+
+def test_cases_are_scenarios():
+    assert list(bench.CASES) == ["single-800M", "flows-10", "flows-100", "flows-1000"]
+    for case in bench.CASES.values():
+        assert Scenario.from_dict(case)
+
+
+def test_json(cli):
+    status, out, err = cli("bench", "--json", "--repeat", 1, "--case", "flows-10")
+    assert (status, err) == (0, "")
+    (row,) = json.loads(out)
+    assert set(KEYS) <= set(row)
+    assert row["case"] == "flows-10"
+    # 1 Gbit/s for 10 s in packets of 1500 bytes
+    assert 0.5 * 833_333 < row["data_packets"] <= 833_333
+    assert row["packets_per_cpu_s"] == pytest.approx(row["data_packets"] / row["cpu_s"])
+    assert row["events_per_cpu_s"] == pytest.approx(row["events"] / row["cpu_s"])
+    assert 5e6 < row["peak_rss_bytes"] < 100e6
+
+
+def test_beside_others():
+    ours = [{"case": "single-800M", "data_packets": 4_000_000, "events": 9_000_000, "cpu_s": 1.0, "wall_s": 1.0,
+             "peak_rss_bytes": 30_000_000, "packets_per_cpu_s": 4e6, "events_per_cpu_s": 9e6, "runs": 3}]  # fmt: skip
+    others = [
+        {"simulator": "ns-2", "version": "2.35", "case": "single-800M", "packets_per_cpu_s": 1e6},
+        {"simulator": "ns-3", "version": None, "case": None, "package": "libns3-dev"},
+    ]
+    text = as_text(*bench.tables(ours, others))
+    assert "4.0 × as fast" in text
+    assert "not installed: libns3-dev" in text
+    assert "4 million" in text
+
+
+def test_the_scripts_for_others_are_found_or_missed_clearly(monkeypatch, tmp_path, cli):
+    monkeypatch.setattr(bench, "__file__", str(tmp_path / "a" / "b" / "c.py"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(bench.UnknownNameError, match="in a clone"):
+        bench.peers()

@@ -1,0 +1,266 @@
+"""The command line as a person meets it: status, streams, words."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import cclab
+from bad_scenarios import BAD, GOOD
+from cclab import algorithms
+from conftest import CLAB, in_a_process, write
+
+COMMANDS = ["init", "run", "list", "describe", "reproduce", "report", "plot", "script", "bench"]
+
+
+def test_help_starts_at_once():
+    def once():
+        begin = time.perf_counter()
+        done = in_a_process("--help")
+        return time.perf_counter() - begin, done
+
+    took, done = min((once() for _ in range(5)), key=lambda run: run[0])
+    print(f"cclab --help: {took * 1e3:.0f} ms")
+    assert done.returncode == 0
+    assert took < 1.0  # 0.3 s is the aim, met threefold on an idle machine; the margin is for a loaded one
+    imported = in_a_process_with("-X", "importtime", "-m", "cclab", "--help").stderr
+    assert not [name for name in ("numpy", "polars", "matplotlib", "rich", "jinja2") if f" {name}\n" in imported]
+
+
+def in_a_process_with(*args):
+    return subprocess.run([sys.executable, *args], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help(cli, command):
+    status, out, err = cli(*([command] if command else []), "--help")
+    assert status == 0
+    assert out.startswith("Usage: cclab")
+    assert not err
+    assert max(map(len, out.splitlines())) <= 100
+    if not command:
+        assert [line.split()[0] for line in out.split("Commands:\n")[1].splitlines()] == COMMANDS
+        assert "..." not in out.split("Commands:\n")[1]
+
+
+def test_version(cli):
+    assert cli("--version") == (0, f"cclab {cclab.__version__}\n", "")
+
+
+def test_first_steps(cli, tmp_path):
+    """What the help says a newcomer should type."""
+    scenario, kept = tmp_path / "scenario.toml", tmp_path / "r"
+    status, out, err = cli("init", scenario)
+    assert (status, out) == (0, "")
+    assert "cclab run" in err
+    assert cli("init", scenario)[0] == 2  # never overwrites
+
+    status, out, err = cli("run", scenario, "--out", kept, "--seed", 5)
+    assert status == 0
+    assert "Goodput (Mbit/s)" in out
+    assert "Utilisation" in out
+    assert "seed 5" in out
+    assert "simulated in" in err
+    assert cclab.Result.load(kept).seed == 5
+
+    status, out, err = cli("report", kept)
+    assert (status, err) == (0, "")
+    assert out == f"{kept / 'report.html'}\n"
+    assert (kept / "report.html").read_text().startswith("<!doctype html>")
+
+    status, out, err = cli("plot", kept)
+    assert (status, err) == (0, "")
+    assert sorted(out.split()) == sorted(
+        str(kept / "plots" / f"{n}.svg") for n in ("cwnd", "throughput", "rtt", "queue")
+    )
+    assert cclab.Result.load(kept)  # page and figures do not make it another result
+
+
+def test_init_to_stdout_is_a_scenario(cli):
+    status, out, err = cli("init", "-")
+    assert (status, err) == (0, "")
+    assert cclab.Scenario.from_toml(out)
+
+
+def test_run_json(cli, tmp_path):
+    path = write(tmp_path / "s.toml", GOOD)
+    status, out, _ = cli("run", path, "--json")
+    assert status == 0
+    about = json.loads(out)
+    assert about["schema"] == "cclab.run/1"
+    assert about["seed"] == 1
+    assert about["flows"][0]["label"] == "reno-1"
+    again = json.loads(cli("run", path, "--json")[1])
+    for one in (about, again):
+        for name in ("wall_s", "cpu_s"):
+            del one["engine"][name]
+    assert about == again
+
+
+def test_nothing_but_data_on_stdout():
+    # no colour, no bar, no remark where there is no terminal
+    with_path = in_a_process("run", "-")
+    assert with_path.stdout == ""
+    assert with_path.returncode == 2
+
+
+@pytest.mark.parametrize("mistake", BAD)
+def test_a_bad_scenario(cli, tmp_path, mistake):
+    text, expected = BAD[mistake]
+    path = write(tmp_path / "bad.toml", text)
+    status, out, err = cli("run", path, "--out", tmp_path / "r")
+    assert status == 2
+    assert out == ""
+    assert "Traceback" not in err
+    assert all(line.startswith(f"error: {path}: ") for line in err.splitlines())
+    for words in expected:
+        assert words in err
+    assert not (tmp_path / "r").exists()
+
+
+def test_there_are_thirty_mistakes():
+    assert len(BAD) >= 30
+
+
+@pytest.mark.parametrize("mistake", ["empty", "not TOML", "an unknown algorithm"])
+def test_a_bad_scenario_in_a_process_of_its_own(tmp_path, mistake):
+    done = in_a_process("run", write(tmp_path / "bad.toml", BAD[mistake][0]))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["run", "nowhere.toml"], "nowhere.toml: no such file"),
+        (["run", "/"], "cannot be read"),
+        (["run"], "Missing argument"),
+        (["run", "x.toml", "--seed", "-1"], "--seed"),
+        (["run", "x.toml", "--backend", "live"], "'live' is not"),
+        (["rnu"], 'There is no command "rnu". Did you mean "run"?'),
+        (["list", "flows"], "'flows' is not one of"),
+        (["describe", "cubik"], 'did you mean "cubic"?'),
+        (["describe", "santacruz"], 'did you mean "santa-cruz"?'),
+        (["reproduce", "santa-cruise"], 'unknown study "santa-cruise"'),
+        (["report", "nowhere"], "nowhere: no such folder"),
+        (["plot", "nowhere"], "nowhere: no such folder"),
+        (["script", "nowhere.pkt"], "nowhere.pkt: no such file"),
+        (["bench", "--case", "singel-800M"], 'did you mean "single-800M"?'),
+    ],
+)
+def test_a_users_mistake(cli, tmp_path, monkeypatch, args, said):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = cli(*args)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_report_of_what_is_no_result(cli, tmp_path):
+    assert "not whole" in cli("report", tmp_path)[2]
+    write(tmp_path / "manifest.json", '{"schema": "x/1", "files": {}}')
+    status, _, err = cli("report", tmp_path)
+    assert status == 2
+    assert "neither a run nor a study" in err
+
+
+def test_a_foreign_folder_is_refused_before_the_run(cli, tmp_path):
+    write(tmp_path / "cat.jpg", "x")
+    scenario = write(tmp_path / "s.toml", GOOD.replace('"2 s"', '"100000000 s"'))
+    status, _, err = cli("run", scenario, "--out", tmp_path)
+    assert status == 2
+    assert "holds something" in err
+
+
+def test_list_shows_all_of_the_registry(cli):
+    status, out, _ = cli("list")
+    assert status == 0
+    for name in algorithms.names():
+        assert f"  {name} " in out
+    only = cli("list", "algorithms")
+    assert only[0] == 0
+    assert "Topologies" not in only[1]
+    assert only[2] == ""
+
+
+@pytest.mark.parametrize("name", algorithms.names())
+def test_describe_every_algorithm(cli, name):
+    status, out, err = cli("describe", name)
+    assert (status, err) == (0, "")
+    assert out.startswith(f"{name} (congestion control)")
+    assert "Source: " in out
+    # what it shows as an example can be run
+    example = out.split("[[flows]]")[1].strip()
+    assert cclab.Scenario.from_toml(GOOD.replace('cc = "reno"', example))
+
+
+def test_colour_only_for_a_terminal_that_wants_it(tmp_path):
+    path = write(tmp_path / "s.toml", GOOD)
+    assert "\x1b" not in in_a_process("run", path).stdout
+    assert "\x1b" in on_a_terminal([*CLAB, "list"], {})
+    # NO_COLOR: no colours; bold is not one
+    plain = on_a_terminal([*CLAB, "list"], {"NO_COLOR": "1"})
+    assert not [code for code in ("\x1b[3", "\x1b[9", "\x1b[4") if code in plain.replace("\x1b[3m", "")]
+
+
+def test_a_bar_on_a_terminal_and_none_elsewhere(tmp_path):
+    path = write(tmp_path / "s.toml", GOOD.replace('"2 s"', '"2000 s"').replace("10 Mbit", "100 Mbit"))
+    shown = on_a_terminal([*CLAB, "run", str(path)], {})
+    assert "Running good" in shown
+    assert "%" in shown
+
+
+def on_a_terminal(command, environment):
+    """Output of a command that believes to talk to a person."""
+    import pty
+
+    read, write_end = pty.openpty()
+    base = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    child = subprocess.Popen(
+        command,
+        stdout=write_end,
+        stderr=write_end,
+        env={**base, "TERM": "xterm-256color", "COLUMNS": "120", **environment},
+    )
+    os.close(write_end)
+    out = b""
+    try:
+        while chunk := os.read(read, 65536):
+            out += chunk
+    except OSError:
+        pass  # the other end is closed
+    os.close(read)
+    assert child.wait() == 0
+    return out.decode()
+
+
+def test_ctrl_c(tmp_path):
+    path = write(tmp_path / "s.toml", GOOD.replace('"2 s"', '"1000000 s"'))
+    command = [*CLAB, "run", str(path), "--out", str(tmp_path / "r")]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=10)
+    assert child.returncode == 130
+    assert out == ""
+    assert "Interrupted" in err
+    assert "Traceback" not in err
+    assert [p.name for p in tmp_path.iterdir()] == ["s.toml"]
+
+
+def test_a_reader_that_goes_away_is_no_failure():
+    command = f"{' '.join(CLAB)} list | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr.count("Traceback") == 0
+
+
+def test_names_are_shown_as_they_are(cli, tmp_path):
+    path = write(tmp_path / "s.toml", GOOD.replace('name = "good"', 'name = "[red]x[/red] :smile:"'))
+    assert "[red]x[/red] :smile:" in cli("run", path)[1]

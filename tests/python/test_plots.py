@@ -1,0 +1,101 @@
+"""Figures: units on the axes, names in the legend, valid vector files, colours that stay with a flow."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cclab import ResultError, plots
+
+UNITS = {"cwnd": "(kB)", "throughput": "(Mbit/s)", "rtt": "(ms)", "queue": "(packets waiting)"}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_axes_have_units_and_lines_have_names(result, name):
+    chart = getattr(result.plot, name)()
+    (axes,) = chart.axes
+    assert axes.get_xlabel() == "Time (s)"
+    assert UNITS[name] in axes.get_ylabel()
+    (legend,) = chart.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    expected = ["bottleneck", "limit: 20 packets"] if name == "queue" else ["cubic-1", "cubic-2", "reno-1"]
+    assert words[: len(expected)] == expected
+    assert ("ssthresh" in words) == (name == "cwnd")
+
+
+@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
+def test_saved_as(result, name, kind, tmp_path):
+    path = tmp_path / f"x.{kind}"
+    getattr(result.plot, name)().save(path)
+    data = path.read_bytes()
+    assert data.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[kind])
+    if kind == "svg":
+        root = ET.fromstring(data)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "viewBox" in root.attrib
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_the_same_data_give_the_same_picture(result):
+    assert result.plot.cwnd().svg() == result.plot.cwnd().svg()
+
+
+def test_a_flow_keeps_its_colour(result):
+    def colours(chart):
+        return {
+            line.get_label(): line.get_color() for line in chart.axes[0].lines if not line.get_label().startswith("_")
+        }
+
+    every = colours(result.plot.rtt())
+    assert len({every[f] for f in ("cubic-1", "cubic-2", "reno-1")}) == 3
+    assert colours(result.plot.rtt(flows=["reno-1"]))["reno-1"] == every["reno-1"]
+    assert colours(result.plot.cwnd())["reno-1"] == every["reno-1"]
+
+
+def test_goodput_in_bins_adds_up_to_what_was_delivered(result):
+    chart = result.plot.throughput(bin_s=0.1, flows=["cubic-1"])
+    (patch,) = chart.axes[0].patches
+    values, edges, _ = patch.get_data()
+    delivered = result.samples.filter((pl.col("flow") == "cubic-1") & (pl.col("time_s") <= edges[-1]))
+    assert np.sum(values * np.diff(edges)) * 1e6 / 8 == pytest.approx(delivered["delivered_bytes"][-1])
+
+
+def test_many_flows_share_the_colour_of_their_law(small):
+    many = small.replace(flows=[{"cc": "cubic", "count": 20}, {"cc": "reno", "count": 20}]).run()
+    (legend,) = many.plot.cwnd().legends
+    assert [text.get_text() for text in legend.get_texts()] == ["cubic (20 flows)", "reno (20 flows)"]
+
+
+def test_thinning_keeps_every_peak():
+    x = pl.Series(np.arange(100_000.0))
+    values = np.zeros(100_000)
+    values[31_337] = 5.0
+    values[71_234] = -5.0
+    xs, ys = plots.thin(x, pl.Series(values))
+    assert len(xs) <= 4000
+    assert (ys.max(), ys.min()) == (5.0, -5.0)
+    assert list(xs) == sorted(xs)
+    assert xs[0] == 0
+    assert xs[-1] == 99_999
+
+
+def test_mistakes(result, tmp_path):
+    with pytest.raises(ResultError, match=r"\.svg, \.pdf or \.png"):
+        result.plot.cwnd().save(tmp_path / "x.gif")
+    with pytest.raises(ResultError, match="no flow called 'nobody'"):
+        result.plot.cwnd(flows=["nobody"])
+
+
+def test_nothing_of_pyplot(result):
+    import sys
+
+    result.plot.all()
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+def test_a_limit_in_bytes_is_drawn_in_bytes(small):
+    chart = small.replace({"network.queue.limit": "30 kB"}).run().plot.queue()
+    assert chart.axes[0].get_ylabel() == "Queue (kB waiting)"
+    assert "limit: 30 kB" in [text.get_text() for text in chart.legends[0].get_texts()]

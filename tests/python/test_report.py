@@ -1,0 +1,114 @@
+"""The page: one file, nothing fetched, nothing executed, opened in a real browser where there is one."""
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+from cclab import report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+class Page(HTMLParser):
+    """Every tag with its attributes, and what is open at the end."""
+
+    VOID = ("meta", "link", "br", "img", "hr", "input")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def page(small, tmp_path_factory):
+    evil = small.replace(name='<script>alert("x")</script>&<img src=x onerror=alert(1)>')
+    place = tmp_path_factory.mktemp("page") / "r"
+    evil.run(seed=7).save(place)
+    return report.write_report(place)
+
+
+def test_it_is_well_formed_and_executes_nothing(page):
+    parsed = Page(page.read_text())
+    assert parsed.open == []
+    assert not {tag for tag, _ in parsed.tags} & {"script", "img", "iframe", "object", "link", "base", "form"}
+    assert not [name for _, attrs in parsed.tags for name in attrs if name.startswith("on")]
+    assert "&lt;script&gt;alert" in page.read_text()
+
+
+def test_nothing_is_fetched(page):
+    text = page.read_text()
+    loaded = [
+        value
+        for _, attrs in Page(text).tags
+        for name, value in attrs.items()
+        if name in ("src", "href", "xlink:href", "srcset", "data", "poster", "action")
+    ]
+    assert loaded
+    assert all(value and value.startswith(("#", "data:")) for value in loaded)
+    assert not re.search(r"url\((?!#)", text)
+    assert "@import" not in text
+    assert "default-src 'none'" in text  # and a browser would refuse
+
+
+def test_ids_are_unique_or_equal(page):
+    ids = [attrs["id"] for _, attrs in Page(page.read_text()).tags if "id" in attrs]
+    used = re.findall(r'(?:href="#|url\(#)([^")]+)', page.read_text())
+    assert set(used) <= set(ids)
+    assert len(set(ids)) == len(ids)
+
+
+def test_figures_have_names_captions_and_n(page):
+    text = page.read_text()
+    parsed = Page(text)
+    figures = [attrs for tag, attrs in parsed.tags if tag == "svg"]
+    assert len(figures) == 4
+    assert all(attrs["role"] == "img" and attrs["aria-label"] for attrs in figures)
+    assert text.count("n = 1, seed 7") == 4
+    assert text.count('download="') == 4
+
+
+def test_how_to_run_it_again(page):
+    assert "cclab run scenario.toml --seed 7" in page.read_text()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian package chromium)")
+def test_a_browser_shows_it_and_asks_for_nothing(page, tmp_path):
+    log = tmp_path / "net.json"
+    command = [CHROMIUM, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", f"--log-net-log={log}", "--dump-dom"]
+    done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Congestion window" in done.stdout
+    assert done.stdout.count("<svg") == 4
+    requested = set(re.findall(r'"url":"(https?://[^"]+)"', log.read_text()))
+    assert not {url for url in requested if "google" not in url and "gstatic" not in url}
+
+
+def test_difference():
+    def row(published, measured):
+        return {"published": published, "measured": measured}
+
+    assert report._difference(row(2.0, 3.0)) == "+1 (+50.0 %)"
+    assert report._difference(row(2.0, 1.5)) == "−0.500 (−25.0 %)"
+    assert report._difference(row(0.0, 1.5)) == "+1.50"
+    assert report._difference(row(None, 1.5)) == "–"
+    assert report._difference(row(1.5, None)) == "–"

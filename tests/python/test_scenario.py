@@ -1,0 +1,143 @@
+"""Scenarios as Python objects, as TOML and as dicts are one and the same; the core says what is allowed."""
+
+import contextlib
+import tomllib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cclab
+from bad_scenarios import BAD, GOOD
+from cclab import Dumbbell, Flow, Network, Scenario, ScenarioError
+
+
+def test_objects_and_toml_and_dicts_are_the_same_scenario():
+    objects = Scenario(
+        name="good",
+        duration="2 s",
+        seed=1,
+        network=Dumbbell(rate="10 Mbit/s", rtt="40 ms", queue={"discipline": "droptail", "limit": "1 BDP"}),
+        flows=[Flow(cc="reno")],
+    )
+    text = Scenario.from_toml(GOOD)
+    table = Scenario.from_dict(tomllib.loads(GOOD))
+    assert objects == text == table
+    assert objects.key() == text.key() == table.key()
+    assert hash(objects) == hash(text)
+    assert objects.run().digest == text.run().digest
+
+
+def test_toml_round_trip(small):
+    assert Scenario.from_toml(small.to_toml()) == small
+    assert Scenario.from_dict(small.to_dict(full=True)) == small
+
+
+def test_load_says_which_file(tmp_path):
+    path = tmp_path / "s.toml"
+    with pytest.raises(ScenarioError, match="no such file"):
+        Scenario.load(path)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ScenarioError, match="UTF-8"):
+        Scenario.load(path)
+    with pytest.raises(ScenarioError, match="cannot be read"):
+        Scenario.load(tmp_path)
+    path.write_text(GOOD)
+    assert Scenario.load(path).name == "good"
+
+
+@pytest.mark.parametrize("mistake", BAD)
+def test_a_mistake_names_its_field(mistake):
+    text, expected = BAD[mistake]
+    with pytest.raises(ScenarioError) as error:
+        Scenario.from_toml(text)
+    for words in expected:
+        assert words in str(error.value)
+    assert isinstance(error.value, ValueError)
+
+
+def test_all_mistakes_are_told_at_once():
+    with pytest.raises(ScenarioError) as error:
+        Scenario(duration="2", network=Network(rate="10 Mbit/s", rtt="fast"), flows=[Flow(cc="renoo")])
+    named = {line.partition(":")[0] for line in str(error.value).splitlines()}
+    assert named >= {"duration", "network.rtt", "flows[0].cc"}
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", float("nan"), float("inf"), 1j])
+def test_values_that_are_no_data_are_refused(value):
+    with pytest.raises(ScenarioError):
+        Scenario.from_toml(GOOD).replace(**{"flows.0.cc": value})
+
+
+def test_numpy_numbers_are_numbers():
+    assert Scenario.from_toml(GOOD).replace(seed=np.int64(5)).seed == 5
+
+
+class TestReplace:
+    good = Scenario.from_toml(GOOD)
+
+    def test_a_path_into_tables_and_lists(self):
+        other = self.good.replace({"network.rtt": "10 ms", "flows.0.cc": "cubic", "network.queue.limit": "5 packets"})
+        data = other.to_dict()
+        assert data["network"]["rtt"] == "10 ms"
+        assert data["flows"][0]["cc"] == "cubic"
+        assert data["network"]["queue"] == {"discipline": "droptail", "limit": "5 packets"}
+        assert self.good.to_dict()["network"]["rtt"] == "40 ms"
+
+    def test_every_flow(self):
+        two = self.good.replace(flows=[Flow(cc="reno"), Flow(cc="reno")]).replace({"flows.*.cc": "cubic"})
+        assert [flow["cc"] for flow in two.to_dict()["flows"]] == ["cubic", "cubic"]
+
+    def test_a_new_table_and_a_field_taken_away(self):
+        with_loss = self.good.replace({"network.loss.data": "1%"})
+        assert with_loss.to_dict()["network"]["loss"] == {"data": "1%"}
+        assert with_loss.replace({"network.loss": None}) == self.good
+
+    @pytest.mark.parametrize(
+        ("path", "said"),
+        [
+            ("flows.1.cc", "below 1"),
+            ("flows.x.cc", "whole number"),
+            ("name.x", "not a table"),
+            ("netwrok.rtt", "netwrok"),
+        ],
+    )
+    def test_a_path_that_leads_nowhere(self, path, said):
+        with pytest.raises(ScenarioError, match=said):
+            self.good.replace({path: "1 ms"})
+
+
+def test_a_scenario_cannot_be_changed_through_what_it_gave(small):
+    small.to_dict()["network"]["rate"] = "1 bit/s"
+    assert small.to_dict()["network"]["rate"] == "10 Mbit/s"
+
+
+def test_unknown_backend_and_seed(small):
+    with pytest.raises(cclab.RunError, match="allowed: sim"):
+        small.run(backend="dream")
+    with pytest.raises(ScenarioError, match="seed"):
+        small.run(seed=-1)
+    with pytest.raises(ScenarioError, match="seed"):
+        small.run(seed=1 << 64)
+
+
+def test_the_example_is_a_good_scenario():
+    from cclab import _core
+
+    assert Scenario.from_toml(_core.example()).name
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+PATHS = ["name", "duration", "seed", "network", "network.rate", "network.queue", "network.queue.limit", "network.loss",
+         "flows", "flows.0", "flows.0.cc", "flows.0.count", "flows.0.size", "flows.0.start", "record", "record.samples"]  # fmt: skip
+
+
+@given(path=st.sampled_from(PATHS), value=json_values)
+def test_any_value_anywhere_is_accepted_or_refused(path, value):
+    with contextlib.suppress(ScenarioError):  # never another exception
+        Scenario.from_toml(GOOD).replace({path: value})

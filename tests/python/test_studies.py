@@ -1,0 +1,199 @@
+"""Studies: found, run on all cores, written whole, not run twice, and told on a page."""
+
+import csv
+import math
+from pathlib import Path
+
+import pytest
+
+import cclab
+from cclab import ResultError, StudyError, UnknownNameError, store, studies
+from cclab.studies import Check, Comparison, compare, library
+
+STUDY = """
+title    = "A <script>alert(1)</script> study"
+summary  = "One line & no more"
+question = "Is 10 Mbit/s reached?"
+source   = "Nobody, Nowhere 1999"
+"""
+ANALYSIS = """
+import polars as pl
+import cclab
+from cclab.studies import Check, Comparison, Figure, StudyOutcome, compare
+
+def run(context):
+    base = cclab.Scenario(
+        name="<b>base</b>", duration="2 s", network=cclab.Dumbbell(rate="10 Mbit/s", rtt="20 ms", queue={"limit": "1 BDP"}),
+        flows=[cclab.Flow(cc="reno", start_jitter="100 ms")], record={"samples": "20 ms"},
+    )
+    seeds = range(1, 3 if context.quick else 6)
+    runs = context.run([(base, seed) for seed in seeds])
+    goodput = context.run([(base, seed) for seed in seeds], lambda r: r.flows["goodput_bps"][0] / 1e6)
+    assert [r.flows["goodput_bps"][0] / 1e6 for r in runs] == goodput
+    (context.out / "extra.txt").write_text("kept")
+    return StudyOutcome(
+        comparisons=[
+            compare("Reno", "goodput", "Mbit/s", 9.0, goodput, tolerance=0.2),
+            Comparison("Reno <i>", "delay, mean", "ms", 1.0, None, None, None, 0, "not tested", "not \\"here\\", yet"),
+        ],
+        checks=[Check("the link is <b>full</b>", "holds", f"{goodput[0]:.2f} Mbit/s")],
+        figures=[Figure("cwnd", "Window <1>", f"One run, n = 1.", runs[0].plot.cwnd(), runs[0].samples.select("time_s", "cwnd_bytes"))],
+        summary="Yes.", differences=["None & none."], method=["By running it."],
+    )
+"""
+
+
+@pytest.fixture
+def made(tmp_path) -> library.Study:
+    folder = tmp_path / "library" / "little-one"
+    folder.mkdir(parents=True)
+    (folder / "study.toml").write_text(STUDY)
+    (folder / "analysis.py").write_text(ANALYSIS)
+    return studies.find("little-one", tmp_path / "library")
+
+
+def reproduce(study, place, **options):
+    return studies.reproduce(study, place, **{"quick": True, "force": False, "progress": lambda _: None, **options})
+
+
+def rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_files_and_columns(made, tmp_path):
+    place = tmp_path / "out"
+    found, fresh = reproduce(made, place)
+    assert fresh
+    assert sorted(p.relative_to(place).as_posix() for p in place.rglob("*") if p.is_file()) == [
+        "checks.csv", "comparison.csv", "extra.txt", "figures/cwnd.csv", "figures/cwnd.svg", "manifest.json",
+        "report.html", "study.json",
+    ]  # fmt: skip
+    comparison = rows(place / "comparison.csv")
+    assert list(comparison[0]) == [
+        "item", "metric", "unit", "published", "measured", "ci_low", "ci_high", "n", "verdict", "note",
+    ]  # fmt: skip
+    assert comparison[0]["verdict"] == "agrees"
+    assert comparison[0]["n"] == "2"
+    assert float(comparison[0]["ci_low"]) < float(comparison[0]["measured"]) < float(comparison[0]["ci_high"])
+    assert comparison[1]["measured"] == comparison[1]["ci_low"] == ""
+    assert comparison[1]["note"] == 'not "here", yet'
+    checks = rows(place / "checks.csv")
+    assert list(checks[0]) == ["check", "verdict", "evidence"]
+    assert found["runs"][0]["seeds"] == [1, 2]
+    assert cclab.Scenario.from_toml(found["runs"][0]["scenario"]).name == "<b>base</b>"
+
+
+def test_nothing_is_run_twice(made, tmp_path):
+    place = tmp_path / "out"
+    first, _ = reproduce(made, place)
+    assert reproduce(made, place) == (first, False)
+    (place / "report.html").unlink()
+    assert reproduce(made, place)[1] is False
+    assert (place / "report.html").is_file()
+    assert reproduce(made, place, force=True)[1]
+    assert reproduce(made, place, quick=False)[1]
+    assert reproduce(made, place, quick=False)[1] is False
+    (made.folder / "analysis.py").write_text(ANALYSIS + "\n# changed\n")
+    assert reproduce(made, place, quick=False)[1]
+    (place / "comparison.csv").write_text("spoilt")
+    assert reproduce(made, place, quick=False)[1]
+
+
+def test_the_same_figures_every_time(made, tmp_path):
+    one, other = (reproduce(made, tmp_path / name)[0] for name in ("one", "other"))
+    assert one == other
+    for name in ("comparison.csv", "study.json", "figures/cwnd.svg", "report.html"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+
+def test_a_failing_analysis_leaves_what_was_there(made, tmp_path):
+    place = tmp_path / "out"
+    found, _ = reproduce(made, place)
+    (made.folder / "analysis.py").write_text("def run(context):\n    raise ZeroDivisionError\n")
+    with pytest.raises(ZeroDivisionError):
+        reproduce(made, place)
+    assert studies.load(place) == found
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["library", "out"]
+
+
+def test_a_run_that_fails_stops_the_others(made, tmp_path):
+    (made.folder / "analysis.py").write_text(
+        ANALYSIS.replace('duration="2 s"', 'duration="1000 s"').replace("[(base, seed) for seed in seeds])", "[(base.replace(max_events=1000), 1), (base.replace(max_events=10**12), 2)])", 1)
+    )  # fmt: skip
+    with pytest.raises(cclab.RunError, match="budget"):
+        reproduce(made, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_foreign_folder_is_left_alone(made, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("x")
+    with pytest.raises(ResultError, match="holds something"):
+        reproduce(made, tmp_path / "out")
+
+
+def test_mistakes_in_a_study(made):
+    with pytest.raises(UnknownNameError, match='did you mean "little-one"'):
+        studies.find("litle-one", made.folder.parent)
+    (made.folder / "analysis.py").write_text("x = 1\n")
+    with pytest.raises(StudyError, match=r"no function run"):
+        made.analysis()
+    (made.folder / "analysis.py").unlink()
+    with pytest.raises(StudyError, match=r"no analysis\.py"):
+        made.analysis()
+    (made.folder / "study.toml").write_text("title = 3")
+    with pytest.raises(StudyError, match="title"):
+        studies.find("little-one", made.folder.parent)
+    (made.folder / "study.toml").write_text("title = ")
+    with pytest.raises(StudyError, match="Invalid value"):
+        studies.discover(made.folder.parent)
+    with pytest.raises(StudyError, match="not one of"):
+        Check("x", "maybe", "")
+
+
+def test_compare():
+    assert compare("a", "b", "s", 2.0, [1.9, 2.0, 2.1]).verdict == "agrees"
+    assert compare("a", "b", "s", 3.0, [1.9, 2.0, 2.1]).verdict == "differs"
+    assert compare("a", "b", "s", 2.2, [2.0], tolerance=0.1).verdict == "agrees"
+    assert compare("a", "b", "s", 2.3, [2.0], tolerance=0.1).verdict == "differs"
+    assert compare("a", "b", "s", None, [2.0]).verdict == "not tested"
+    one = compare("a", "b", "s", 2.0, [2.0])
+    assert (one.n, one.ci_low, one.ci_high) == (1, None, None)
+    assert not math.isnan(one.measured)
+    assert isinstance(one, Comparison)
+
+
+def test_every_study_of_ours_is_complete():
+    for study in studies.discover():
+        assert study.analysis()
+        assert study.entry()["summary"]
+
+
+def test_tables_for_the_terminal(made, tmp_path):
+    from cclab.console import as_text
+
+    found, _ = reproduce(made, tmp_path / "out")
+    text = as_text(*studies.tables(found))
+    assert "Published" in text
+    assert "agrees" in text
+    assert "the link is <b>full</b>" in text
+
+
+def test_the_page(made, tmp_path):
+    place = tmp_path / "out"
+    reproduce(made, place)
+    page = (place / "report.html").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "<b>full" not in page
+    for words in ("Is 10 Mbit/s reached?", "Published and measured", "Claims in words", "None &amp; none.", "Seeds: 1, 2",
+                  "cclab reproduce little-one --quick", "n = 1", "data:text/csv;base64,", "data:image/svg+xml;base64,"):  # fmt: skip
+        assert words in page
+    from cclab.report import write_report
+
+    before = page
+    write_report(place)
+    assert (place / "report.html").read_text() == before
+    assert store.schema_of(place) == studies.SCHEMA
+    assert Path(place / "figures" / "cwnd.svg").read_text().startswith("<?xml")
