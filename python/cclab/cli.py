@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -193,8 +192,8 @@ def script(files: tuple[Path, ...]) -> None:
     from cclab import _core, console
 
     failed = 0
-    for file in files:
-        verdict = json.loads(_core.run_script(_of_file(file, _read, file), str(file)))
+    for file, text in [(file, _of_file(file, _read, file)) for file in files]:
+        verdict = json.loads(_core.run_script(text, str(file)))
         failed += not verdict["passed"]
         click.echo(f"{'pass' if verdict['passed'] else 'FAIL'}  {file}")
         if not verdict["passed"]:
@@ -204,7 +203,7 @@ def script(files: tuple[Path, ...]) -> None:
             console.note(f"      {file}: note: {said}")
     console.note(f"{len(files) - failed} passed, {failed} failed.")
     if failed:
-        sys.exit(FAILURE)
+        click.get_current_context().exit(FAILURE)
 
 
 @cli.command(short_help="Measure the simulator's speed.")
@@ -319,8 +318,7 @@ def run_cli(args: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # `cclab list | head` is no failure
+    except SystemExit:  # click's answer to a reader that went away: `cclab list | head` is no failure
         return 0
     except (ScenarioError, UnknownNameError, ResultError, StudyError) as error:
         _say(error)
