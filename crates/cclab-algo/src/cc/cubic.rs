@@ -253,7 +253,7 @@ impl Cubic {
         self.curve.epoch = None;
         self.slow_start.on_congestion();
         match self.rfc {
-            true => (self.window.segments(flight_size) * self.beta).max(2.0),
+            true => (self.window.used(flight_size) * self.beta).max(2.0),
             false => {
                 self.curve.w_max = self.curve.w_max.floor();
                 (w * self.beta).floor().max(2.0)
@@ -295,12 +295,12 @@ impl CongestionControl for Cubic {
     }
 
     fn on_congestion(&mut self, ev: &CongestionEvent) {
+        let reduced = self.window.used(ev.flight_size) * self.beta;
         let ssthresh = self.decrease(ev.flight_size);
         self.window.reduce(ssthresh);
         if self.rfc && ev.signal == Signal::Ecn {
             // §4.6: an ECN echo may take W to one segment, ssthresh stays at two.
-            let floor = (self.window.segments(ev.flight_size) * self.beta).max(1.0);
-            self.window.cwnd = self.window.cwnd.min(floor);
+            self.window.cwnd = self.window.cwnd.min(reduced.max(1.0));
         }
     }
 
@@ -473,6 +473,7 @@ mod tests {
             (law.cwnd(), law.ssthresh())
         };
         assert_eq!(at(Flavour::Paper, 100, 50_000), (35_000, 35_000));
+        assert_eq!(at(Flavour::Paper, 100, 200_000), (70_000, 70_000), "never more than the window");
         assert_eq!(at(Flavour::Linux, 100, 50_000), (70_000, 70_000));
         assert_eq!(at(Flavour::Paper, 2, 2_000), (1_400, 2_000), "an ECN echo may go below two segments");
         assert_eq!(at(Flavour::Linux, 2, 2_000), (2_000, 2_000));

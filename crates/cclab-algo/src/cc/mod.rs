@@ -13,6 +13,8 @@ use crate::params::{self, Flavour, Given, Params, Spec};
 use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
 
+#[cfg(test)]
+mod closed_loop;
 mod cubic;
 mod newreno;
 mod reno;

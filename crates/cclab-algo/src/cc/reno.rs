@@ -47,7 +47,7 @@ impl Reno {
     fn half(&self, flight_size: u64) -> f64 {
         match self.flavour {
             Flavour::Linux => (self.window.cwnd / 2.0).floor().max(2.0),
-            Flavour::Paper => (self.window.segments(flight_size) / 2.0).max(2.0),
+            Flavour::Paper => (self.window.used(flight_size) / 2.0).max(2.0),
         }
     }
 }
@@ -186,6 +186,9 @@ mod tests {
         let mut rfc = law(Flavour::Paper, 100);
         rfc.on_congestion(&event(40_000));
         assert_eq!((rfc.cwnd(), rfc.ssthresh()), (20_000, 20_000));
+        let mut beyond = law(Flavour::Paper, 100);
+        beyond.on_congestion(&event(120_000)); // limited transmit does not count
+        assert_eq!((beyond.cwnd(), beyond.ssthresh()), (50_000, 50_000));
         linux.on_undo(&UndoEvent { now: Time::ZERO });
         assert_eq!(linux.cwnd(), 100_000);
     }

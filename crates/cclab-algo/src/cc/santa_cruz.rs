@@ -149,9 +149,8 @@ impl SantaCruz {
 
     /// Once per window: one up below n − δ, one down above n + δ.
     fn judge(&mut self, may_grow: bool) {
-        let w = self.window.cwnd;
         if self.queue > self.n + self.delta {
-            self.window.cwnd = (w - 1.0).max(MIN_WINDOW.min(w));
+            self.window.step_down(self.window.cwnd - 1.0);
         } else if self.queue < self.n - self.delta && may_grow {
             self.window.cwnd += 1.0;
         }
@@ -222,11 +221,9 @@ impl CongestionControl for SantaCruz {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::closed_loop::{Loop, MSS};
     use crate::params::{Flavour, Given};
     use crate::units::{Duration, Time};
-    use std::collections::VecDeque;
-
-    const MSS: u64 = 1000;
 
     fn law(n: f64, initial_window: u32, initial_ssthresh: Option<u64>) -> SantaCruz {
         let given = [("n".to_string(), Given::Number(n))];
@@ -295,85 +292,12 @@ mod tests {
         assert_eq!(path.queue(), 5.0);
     }
 
-    /// One sender, one first-in first-out server of 1.5 Mbit/s, 1000-byte packets, 87 ms without a queue.
-    struct Loop {
-        law: SantaCruz,
-        /// Every how-many-th packet is acknowledged.
-        ack_every: u64,
-        in_flight: VecDeque<OneWay>,
-        snd_nxt: u64,
-        snd_una: u64,
-        free_at: Time,
-        now: Time,
-        acks: u64,
-        /// (time, W in segments, packets waiting) at each ACK.
-        log: Vec<(f64, u64, f64)>,
-    }
-    const SERVICE: Duration = Duration(5_333_333);
-    const FORWARD: Duration = Duration::from_millis(40);
-    const BACK: Duration = Duration(87_000_000 - 40_000_000 - SERVICE.0);
-
-    impl Loop {
-        fn run(law: SantaCruz, ack_every: u64, seconds: f64) -> Self {
-            let mut path = Loop {
-                law,
-                ack_every,
-                in_flight: VecDeque::new(),
-                snd_nxt: 0,
-                snd_una: 0,
-                free_at: Time::ZERO,
-                now: Time::ZERO,
-                acks: 0,
-                log: vec![],
-            };
-            while path.now.as_secs_f64() < seconds {
-                path.send();
-                path.ack();
-            }
-            path
-        }
-        fn send(&mut self) {
-            while self.snd_nxt + MSS <= self.snd_una + self.law.cwnd() {
-                self.free_at = self.free_at.max(self.now) + SERVICE;
-                self.in_flight.push_back(OneWay { seq: self.snd_nxt, sent: self.now, arrived: self.free_at + FORWARD });
-                self.snd_nxt += MSS;
-            }
-        }
-        fn ack(&mut self) {
-            let count = (self.ack_every as usize).min(self.in_flight.len());
-            let one_way = self.in_flight.drain(..count).next_back().expect("there is always one in flight");
-            self.now = one_way.arrived + BACK;
-            self.snd_una = one_way.seq + MSS;
-            self.acks += 1;
-            let rtt = self.now - one_way.sent;
-            self.law.on_ack(&AckEvent {
-                now: self.now,
-                acked_bytes: count as u64 * MSS,
-                snd_una: self.snd_una,
-                snd_nxt: self.snd_nxt,
-                rtt: Some(rtt),
-                may_grow: true,
-                one_way: Some(one_way),
-                ..AckEvent::default()
-            });
-            let waiting = (rtt.as_secs_f64() - 0.087) / SERVICE.as_secs_f64();
-            self.log.push((self.now.as_secs_f64(), self.law.cwnd() / MSS, waiting));
-        }
-        /// Smallest and largest of W and of the queue after `from` seconds.
-        fn settled(&self, from: f64) -> ((u64, u64), (f64, f64)) {
-            let tail: Vec<_> = self.log.iter().filter(|(t, ..)| *t > from).collect();
-            let w = tail.iter().map(|(_, w, _)| *w);
-            let q = tail.iter().map(|(.., q)| *q);
-            ((w.clone().min().unwrap(), w.max().unwrap()), (q.clone().fold(f64::MAX, f64::min), q.fold(0.0, f64::max)))
-        }
-    }
-
     /// The queue settles around n and W stands still; with n = 1.5 W's peak is BDP + n = 18 and the queue stays
     /// between one and two packets (figures 9 and 10 of Parsa's thesis).
     #[test]
     fn a_closed_loop_settles_at_the_operating_point() {
         for (n, w) in [(1.5, 18), (3.0, 19), (5.0, 21)] {
-            let path = Loop::run(law(n, 2, None), 1, 60.0);
+            let path = Loop::run(Box::new(law(n, 2, None)), 1, 60.0);
             let ((w_min, w_max), (q_min, q_max)) = path.settled(10.0);
             assert_eq!((w_min, w_max), (w, w), "n = {n}");
             assert!(n - 1.0 <= q_min && q_max <= n + 1.5, "n = {n}: {q_min} to {q_max}");
@@ -390,7 +314,7 @@ mod tests {
     fn sparse_acks_do_not_move_the_operating_point() {
         for ack_every in [2, 4] {
             for n in [3.0, 5.0] {
-                let path = Loop::run(law(n, 4, None), ack_every, 60.0);
+                let path = Loop::run(Box::new(law(n, 4, None)), ack_every, 60.0);
                 let ((w_min, w_max), (q_min, q_max)) = path.settled(20.0);
                 let burst = ack_every as f64;
                 assert!(w_max - w_min <= 1, "{w_min} to {w_max}");

@@ -69,8 +69,8 @@ pub(super) const ENTRY: Entry = Entry {
     build: &|cx, params| Box::new(Vegas::new(cx, params)),
 };
 
-/// The window never falls below two segments but by a timeout.
-const MIN_WINDOW: f64 = 2.0;
+/// What a timeout leaves in the paper.
+const TIMEOUT_WINDOW: f64 = 2.0;
 /// What the paper's slow start takes off W as it ends.
 const EXIT_CUT: f64 = 1.0 / 8.0;
 /// Linux judges a round by more samples than this.
@@ -140,10 +140,7 @@ impl Vegas {
                 false => self.judge_slow_start_paper(ev),
             }
         } else if self.diff > self.beta {
-            self.shrink_to(self.window.cwnd - 1.0);
-            if self.linux {
-                self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
-            }
+            self.window.step_down(self.window.cwnd - 1.0);
         } else if self.diff < self.alpha && ev.may_grow {
             self.window.cwnd += 1.0;
         }
@@ -156,8 +153,7 @@ impl Vegas {
         if self.diff > self.gamma {
             let w = self.window.cwnd;
             let fills = (w.floor() * self.base_rtt.0 as f64 / rtt.0.max(1) as f64).floor();
-            self.shrink_to(w.min(fills + 1.0));
-            self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
+            self.window.step_down(w.min(fills + 1.0));
         } else if ev.may_grow {
             self.window.slow_start(self.window.segments(ev.acked_bytes));
         }
@@ -169,15 +165,9 @@ impl Vegas {
                 self.window.slow_start(self.window.segments(ev.acked_bytes));
             }
         } else if self.diff > self.gamma {
-            self.shrink_to(self.window.cwnd * (1.0 - EXIT_CUT));
-            self.window.ssthresh = self.window.cwnd;
+            self.window.step_down(self.window.cwnd * (1.0 - EXIT_CUT));
         }
         self.doubling = !self.doubling;
-    }
-
-    /// Lowers W, but not below two segments.
-    fn shrink_to(&mut self, to: f64) {
-        self.window.cwnd = to.max(MIN_WINDOW.min(self.window.cwnd));
     }
 
     /// What Vegas does where it cannot judge.
@@ -236,7 +226,7 @@ impl CongestionControl for Vegas {
         let before = self.window.cwnd;
         self.window.time_out(ev.first.then_some(half));
         if !self.linux {
-            self.window.cwnd = MIN_WINDOW.min(before);
+            self.window.cwnd = TIMEOUT_WINDOW.min(before);
         }
         self.doubling = true;
     }
@@ -272,10 +262,9 @@ impl CongestionControl for Vegas {
 mod tests {
     use super::*;
     use crate::cc::Signal;
+    use crate::cc::closed_loop::{Loop, MSS};
     use crate::params::{Flavour, Given};
     use crate::units::Time;
-
-    const MSS: u64 = 1000;
 
     /// A law in congestion avoidance (`ssthresh` 1) or in slow start.
     fn law(flavour: Flavour, w: u32, initial_ssthresh: Option<u64>) -> Vegas {
@@ -378,6 +367,26 @@ mod tests {
         s.law.round.end = s.snd_una + 15 * MSS;
         s.round(200);
         assert_eq!((s.law.window.cwnd, s.law.window.ssthresh), (14.0, 14.0));
+    }
+
+    /// A closed loop keeps alpha to beta packets waiting, from an overshoot in slow start as from below.
+    ///
+    /// Linux's Diff is larger by rtt/base, so that it keeps fewer.
+    #[test]
+    fn a_closed_loop_keeps_alpha_to_beta_packets_waiting() {
+        for (alpha, beta) in [(1.0, 3.0), (2.0, 4.0), (10.0, 12.0)] {
+            for (flavour, ssthresh) in [Flavour::Paper, Flavour::Linux].map(|f| [(f, None), (f, Some(MSS))]).concat() {
+                let given = [("alpha", alpha), ("beta", beta)].map(|(n, x)| (n.to_string(), Given::Number(x)));
+                let cx = Context { initial_window: 2, initial_ssthresh: ssthresh, flavour, ..Context::new(MSS as u32) };
+                let law = Vegas::new(&cx, &Params::resolve(ENTRY.params, &given, flavour).unwrap());
+                let ((w_min, w_max), (q_min, q_max)) = Loop::run(Box::new(law), 1, 60.0).settled(30.0);
+                assert_eq!(w_min, w_max, "{flavour:?} {ssthresh:?}");
+                // Diff = W (rtt − base)/base in Linux: waiting · W / BDP
+                let scale = if flavour == Flavour::Linux { w_max as f64 / (0.087 * 187.5) } else { 1.0 };
+                let (low, high) = (alpha / scale, (beta + 1.0) / scale);
+                assert!(low <= q_min && q_max <= high, "{flavour:?} {ssthresh:?} {alpha}: {q_min} to {q_max}");
+            }
+        }
     }
 
     /// Linux: a round with two samples is Reno's; three are enough.

@@ -34,6 +34,13 @@ impl Window {
     pub fn segments(&self, bytes: u64) -> f64 {
         bytes as f64 / self.mss
     }
+    /// What is in flight, in segments, as far as the window allowed it.
+    ///
+    /// A loss is judged by FlightSize (RFC 5681 §3.1), but not by what limited transmit added to it (§3.2), nor by
+    /// what recovery sent beyond a hole that is open for long.
+    pub fn used(&self, flight_size: u64) -> f64 {
+        self.segments(flight_size).min(self.cwnd)
+    }
     /// Whether W < ssthresh (strictly, as Linux).
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
@@ -72,6 +79,13 @@ impl Window {
         self.ssthresh = to;
         self.cwnd = self.cwnd.min(to);
         self.credit = 0.0;
+    }
+
+    /// Takes W down to `to`, at least two segments, by the law's own judgement: nothing was lost, so there is nothing
+    /// to undo, and ssthresh follows, or slow start would take the step back.
+    pub fn step_down(&mut self, to: f64) {
+        self.cwnd = to.max(self.cwnd.min(2.0));
+        self.ssthresh = self.ssthresh.min(self.cwnd);
     }
 
     /// A timeout: W = 1; ssthresh falls to `ssthresh` if it is given (the first timeout of this data).
