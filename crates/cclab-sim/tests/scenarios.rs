@@ -612,3 +612,256 @@ fn limits_are_resolved_with_the_rate_of_their_link() {
     let s = Scenario::from_json(&json).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(limit(&s.links[0]), Limit::Packets(66), "else the first flow's RTT does");
 }
+
+/// The names that an unknown field is told are allowed.
+fn allowed(json: &Json, junk_in: &str) -> Vec<String> {
+    let error = Scenario::from_json(json).expect_err("junk is refused").to_string();
+    let field = if junk_in.is_empty() { "junk".into() } else { format!("{junk_in}.junk") };
+    let line = error.lines().find(|l| l.starts_with(&format!("{field}: unknown field")));
+    let line = line.unwrap_or_else(|| panic!("{field} in {error}"));
+    let names = line.split_once("allowed: ").expect("names follow").1;
+    names.split(", ").map(Into::into).collect()
+}
+
+/// Every table there is, with a field in it that is none.
+fn tables() -> Vec<(Json, &'static str)> {
+    let junk = |(edit, table): &(&str, &'static str)| {
+        let mut json = edited(edit);
+        let places = table.split(['.', '[']).filter(|p| !p.is_empty()).map(|p| p.trim_end_matches(']'));
+        merge(&mut json, &places.rev().fold(json!({ "junk": 1 }), |inner, place| json!({ place: inner })));
+        (json, *table)
+    };
+    [
+        ("", ""),
+        ("", "network"),
+        ("network = { topology = 'chain', hops = 2 }", "network"),
+        ("network = { topology = 'cross', hops = 2 }", "network"),
+        ("network = { topology = 'parking-lot', bottlenecks = 2 }", "network"),
+        (CUSTOM, "network"),
+        (CUSTOM, "network.links[0]"),
+        ("", "network.queue"),
+        ("", "network.access"),
+        ("", "network.loss"),
+        ("network.loss.data = { every = 5 }", "network.loss.data"),
+        ("network.loss.data = { packets = [5] }", "network.loss.data"),
+        ("network.loss.data = { p = 0.1, r = 0.5 }", "network.loss.data"),
+        ("network.jitter = { max = '1 ms' }", "network.jitter"),
+        ("network.jitter = { distribution = 'exponential', mean = '1 ms' }", "network.jitter"),
+        ("network.reorder = { probability = 0.1, delay = '1 ms' }", "network.reorder"),
+        ("network.schedule = [{ at = '1 s', rate = '1 Mbit/s' }]", "network.schedule[0]"),
+        ("", "network.reverse"),
+        ("", "flows[0]"),
+        ("flows.0 = { kind = 'cbr', rate = '1 Mbit/s' }", "flows[0]"),
+        ("network = { topology = 'chain', hops = 2 }", "flows[0]"),
+        ("network = { topology = 'cross', hops = 2 }", "flows[0]"),
+        ("network = { topology = 'parking-lot', bottlenecks = 2 }", "flows[0]"),
+        (CUSTOM, "flows[0]"),
+        ("flows.0.cc = { name = 'reno' }", "flows[0].cc"),
+        ("", "flows[0].delayed_ack"),
+        ("", "flows[0].rto"),
+        ("", "record"),
+        ("record.packets = 'pcapng'", "record"),
+    ]
+    .iter()
+    .map(junk)
+    .collect()
+}
+const CUSTOM: &str = "network = { topology = 'custom', nodes = ['a', 'b'], links = [{ from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms' }] }";
+
+#[test]
+fn the_reference_names_every_field() {
+    let page = std::fs::read_to_string(root().join("docs/reference/scenario.md")).expect("the page is there");
+    let mut fields = 0;
+    for (json, table) in tables() {
+        // Parameters of algorithms have pages of their own.
+        for name in allowed(&json, table).iter().take(if table.ends_with("cc") { 1 } else { usize::MAX }) {
+            fields += 1;
+            assert!(page.contains(&format!("`{name}`")), "{table}.{name} is not in docs/reference/scenario.md");
+        }
+    }
+    assert!(fields > 100, "{fields}");
+}
+
+#[test]
+fn the_registry_knows_the_fields_of_every_topology() {
+    let registry = registry_json();
+    let entries = |kind: &str| registry[kind].as_array().expect("a list").clone();
+    assert_eq!(entries("algorithms").len(), cc::REGISTRY.len());
+    assert_eq!(entries("queues").len(), 1);
+    let names = |e: &Json| -> Vec<String> {
+        let params = e["params"].as_array().expect("a list").iter();
+        params.map(|p| p["name"].as_str().expect("a name").to_string()).collect()
+    };
+    let mut seen = 0;
+    for (json, table) in tables().into_iter().filter(|(_, table)| *table == "network") {
+        let topology = json["network"]["topology"].as_str().unwrap_or("dumbbell");
+        let entry = entries("topologies").into_iter().find(|e| e["name"] == topology).expect("it is registered");
+        let mut read = allowed(&json, table);
+        read.retain(|name| name != "topology");
+        let mut listed = names(&entry);
+        read.sort();
+        listed.sort();
+        assert_eq!(read, listed, "{topology}");
+        seen += 1;
+    }
+    assert_eq!(seen, 5);
+}
+
+mod strange {
+    //! No scenario, however strange, makes the reader panic, and one that it takes is its own normal form.
+
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every place in `json`, the whole first.
+    fn places(json: &Json, path: &str, out: &mut Vec<String>) {
+        out.push(path.into());
+        match json {
+            Json::Object(table) => table.iter().for_each(|(k, v)| places(v, &format!("{path}/{k}"), out)),
+            Json::Array(list) => list.iter().enumerate().for_each(|(k, v)| places(v, &format!("{path}/{k}"), out)),
+            _ => {}
+        }
+    }
+
+    fn value() -> impl Strategy<Value = Json> {
+        let words = [
+            "0 s",
+            "1 ns",
+            "87600 h",
+            "10 Tbit/s",
+            "1 bit/s",
+            "unlimited",
+            "never",
+            "none",
+            "1 BDP",
+            "1000000 BDP",
+            "1 packet",
+            "65535 B",
+            "60 B",
+            "0%",
+            "100%",
+            "cubic",
+            "reno",
+            "classic",
+            "paper",
+            "rack",
+            "sack",
+            "tahoe",
+            "custom",
+            "chain",
+            "cross",
+            "parking-lot",
+            "cbr",
+            "change",
+            "pcapng",
+            "reverse",
+            "vertical",
+            "exponential",
+            "a",
+            "n1",
+            "",
+            "\u{0}",
+            "1 Mbit/s",
+            "3 ms",
+        ];
+        let leaf = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::from),
+            any::<i64>().prop_map(Json::from),
+            (0..12_i64).prop_map(Json::from),
+            any::<f64>().prop_map(Json::from),
+            (0.0..1.0).prop_map(Json::from),
+            proptest::sample::select(words.to_vec()).prop_map(Json::from),
+            "\\PC{0,8}".prop_map(Json::from),
+        ];
+        leaf.prop_recursive(2, 8, 3, |inner| {
+            let name = proptest::sample::select(vec![
+                "every", "p", "r", "packets", "flow", "name", "at", "rate", "max", "limit", "x",
+            ]);
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..3).prop_map(Json::from),
+                proptest::collection::vec((name, inner), 0..3)
+                    .prop_map(|pairs| { Json::Object(pairs.into_iter().map(|(k, v)| (k.to_string(), v)).collect()) }),
+            ]
+        })
+    }
+
+    /// Another value of the kind that is there.
+    fn similar(json: &mut Json, choice: usize) {
+        const POOLS: [&[&str]; 9] = [
+            &["1 ns", "7 us", "3 ms", "40 ms", "0.3333 s", "1 s", "30 s", "2 min"],
+            &["1 bit/s", "64 kbit/s", "1.5 Mbit/s", "10 Mbit/s", "3 Gbit/s", "10 Tbit/s", "unlimited"],
+            &["1 packet", "17 packets", "0.2 BDP", "3 BDP", "1500 B", "64 KiB", "unlimited"],
+            &["60 B", "576 B", "1 kB", "9000 B", "65535 B"],
+            &["0%", "0.7%", "1%", "33%", "100%"],
+            &["reno", "newreno", "cubic"],
+            &["linux", "classic"],
+            &["tahoe", "reno", "newreno", "sack", "rack"],
+            &["forward", "reverse"],
+        ];
+        *json = match json {
+            Json::Bool(b) => json!(!*b),
+            Json::Number(_) => json!([0, 1, 2, 3, 5, 10, 1000][choice % 7]),
+            Json::String(text) => {
+                let unit =
+                    |t: &str| t.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ').to_string();
+                let pool = POOLS.iter().find(|pool| pool.iter().any(|t| unit(t) == unit(text)));
+                pool.map_or(Json::Null, |pool| json!(pool[choice % pool.len()]))
+            }
+            _ => return,
+        };
+    }
+
+    fn check(json: &Json) {
+        if let Ok(s) = Scenario::from_json(json) {
+            let again = Scenario::from_json(&s.source).unwrap_or_else(|e| panic!("{json}\n{e}"));
+            assert_eq!(format!("{s:?}"), format!("{again:?}"), "{json}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn json(which in any::<prop::sample::Index>(), normal in any::<bool>(), edits in proptest::collection::vec((any::<prop::sample::Index>(), value()), 1..4)) {
+            let all = all();
+            let (_, text) = &all[which.index(all.len())];
+            let mut json = serde_json::to_value(text.parse::<toml::Table>().expect("TOML")).expect("JSON");
+            if normal {
+                json = Scenario::from_json(&json).expect("it is good").source;
+            }
+            for (place, value) in edits {
+                let mut all = Vec::new();
+                places(&json, "", &mut all);
+                *json.pointer_mut(&all[place.index(all.len())]).expect("it is there") = value;
+            }
+            check(&json);
+        }
+
+        #[test]
+        fn likely_json(which in any::<prop::sample::Index>(), edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<usize>()), 1..4)) {
+            let all = all();
+            let (_, text) = &all[which.index(all.len())];
+            let mut json = Scenario::from_toml(text).expect("it is good").source;
+            for (place, choice) in edits {
+                let mut all = Vec::new();
+                places(&json, "", &mut all);
+                similar(json.pointer_mut(&all[place.index(all.len())]).expect("it is there"), choice);
+            }
+            check(&json);
+        }
+
+        #[test]
+        fn text(which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), cut in 0..9_usize, put in "\\PC{0,4}") {
+            let all = all();
+            let mut letters: Vec<char> = all[which.index(all.len())].1.chars().collect();
+            let at = at.index(letters.len());
+            let end = (at + cut).min(letters.len());
+            letters.splice(at..end, put.chars());
+            let text: String = letters.into_iter().collect();
+            if let Err(error) = Scenario::from_toml(&text) {
+                prop_assert!(!error.mistakes.is_empty());
+            }
+        }
+    }
+}

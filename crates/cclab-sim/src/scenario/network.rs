@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 /// The network as written.
 pub(super) enum Network {
     /// Routers in a row, hosts of each flow's own.
-    Hosts(Hosts),
+    Hosts(Box<Hosts>),
     /// Nodes and links.
     Mesh(Mesh),
 }
@@ -76,8 +76,8 @@ impl Network {
             return None;
         }
         match topology {
-            Topology::Dumbbell => Some(Network::Hosts(Hosts::dumbbell(t))),
-            Topology::ParkingLot => Hosts::parking_lot(t).map(Network::Hosts),
+            Topology::Dumbbell => Some(Network::Hosts(Box::new(Hosts::dumbbell(t)))),
+            Topology::ParkingLot => Hosts::parking_lot(t).map(|h| Network::Hosts(Box::new(h))),
             Topology::Chain => Mesh::chain(t).map(Network::Mesh),
             Topology::Cross => Mesh::cross(t).map(Network::Mesh),
             Topology::Custom => Mesh::custom(t).map(Network::Mesh),

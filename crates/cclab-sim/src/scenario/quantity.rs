@@ -166,7 +166,7 @@ impl Dimension {
     /// In the largest unit of which there is at least one; exact.
     fn print(&self, value: u64) -> String {
         let base = self.units.iter().position(|(_, scale)| *scale == 1).unwrap_or(0);
-        let fits = |scale: u64| value >= scale && (!self.whole || value.is_multiple_of(scale));
+        let fits = |scale: u64| (value == 0 || value >= scale) && (!self.whole || value.is_multiple_of(scale));
         let unit = self.units[..=base].iter().find(|(_, scale)| fits(*scale)).unwrap_or(&self.units[base]);
         match unit.0 {
             "packets" if value == 1 => "1 packet".into(),
@@ -579,7 +579,7 @@ mod tests {
         assert_eq!(written(TIME.write(&Duration(162_000_000))).as_deref(), Some("162 ms"));
         assert_eq!(written(TIME.write(&Duration(1_500_000_000))).as_deref(), Some("1.5 s"));
         assert_eq!(written(TIME.write(&Duration(1_000_000_001))).as_deref(), Some("1.000000001 s"));
-        assert_eq!(written(TIME.write(&Duration::ZERO)).as_deref(), Some("0 ns"));
+        assert_eq!(written(TIME.write(&Duration::ZERO)).as_deref(), Some("0 s"));
         assert_eq!(written(Rates.write(&Rate(250_000_000))).as_deref(), Some("250 Mbit/s"));
         assert_eq!(written(SIZE.write(&1500)).as_deref(), Some("1500 B"));
         assert_eq!(written(SIZE.write(&65_536)).as_deref(), Some("64 KiB"));
