@@ -2,6 +2,7 @@
 
 use super::super::segment::{Flags, Segment};
 use super::super::{Config, Recovery};
+use super::validation::Usage;
 use super::{Endpoint, State, timestamp};
 use cclab_algo::cc::RestartEvent;
 use cclab_algo::params::Flavour;
@@ -189,6 +190,7 @@ impl Endpoint {
         snd.snd_wl1 = segment.seq;
         snd.snd_wnd = u64::from(segment.window) << scale;
         snd.max_wnd = snd.snd_wnd;
+        snd.usage = Usage::new(now);
         snd.open = true;
         match shake.sent {
             Some(sent) if shake.retransmissions == 0 => snd.rtt_sample(now, now - sent, now - sent),
@@ -214,4 +216,15 @@ fn backed_off(initial: Duration, retransmissions: u32, flavour: Flavour, reply: 
 /// How many of the timeouts do not back off.
 fn linear_timeouts(flavour: Flavour, reply: bool) -> u32 {
     if flavour == Flavour::Linux && !reply { LINEAR_TIMEOUTS } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scale_for;
+
+    /// Linux's rule, at its defaults for the receive buffer.
+    #[test]
+    fn window_scales() {
+        assert_eq!([65_535, 131_072, 6_291_456, 16_777_216, 1 << 40].map(scale_for), [0, 2, 7, 9, 14]);
+    }
 }

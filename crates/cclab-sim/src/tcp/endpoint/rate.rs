@@ -97,3 +97,57 @@ impl Estimator {
         Some((Rate::of(self.delivered - stamp.delivered(), interval)?, stamp.app_limited()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn send(e: &mut Estimator, at: u64, order: u64) -> Sent {
+        let now = Time(at * MS);
+        Sent { sent: now, order, len: 1000, rate: e.on_send(now, order == 0), ..Sent::default() }
+    }
+
+    /// Ten segments sent 10 ms apart; their ACKs are held and arrive together: the sample does not exceed the
+    /// rate at which they were sent. One ACK for all (a stretch ACK) gives the same.
+    #[test]
+    fn compressed_acks_do_not_raise_the_rate() {
+        let mut e = Estimator::default();
+        let sent: Vec<Sent> = (0..10).map(|k| send(&mut e, 10 * k, k)).collect();
+        let mut sample = Sample::default();
+        e.on_delivered(Time(100 * MS), &sent[0], &mut sample);
+        e.on_ack(&sample, Duration(100 * MS));
+        let next: Vec<Sent> = (10..20).map(|k| send(&mut e, 10 * k, k)).collect();
+        let mut stretch = Sample::default();
+        sent[1..].iter().chain(&next).for_each(|s| e.on_delivered(Time(300 * MS), s, &mut stretch));
+        let (rate, limited) = e.on_ack(&stretch, Duration(100 * MS)).unwrap();
+        // 19 segments in the 190 ms of sending, or the 200 ms of the ACKs: the longer.
+        assert_eq!((rate, limited), (Rate(19_000 * 8 * 5), false));
+    }
+
+    /// What is delivered within less than min_rtt tells nothing.
+    #[test]
+    fn an_interval_below_min_rtt_is_invalid() {
+        let mut e = Estimator::default();
+        let s = send(&mut e, 0, 0);
+        let mut sample = Sample::default();
+        e.on_delivered(Time(50 * MS), &s, &mut sample);
+        assert_eq!(e.on_ack(&sample, Duration(60 * MS)), None);
+    }
+
+    #[test]
+    fn samples_are_marked_until_the_bubble_is_delivered() {
+        let mut e = Estimator::default();
+        let first = send(&mut e, 0, 0);
+        e.set_app_limited(1000);
+        let second = send(&mut e, 10, 1);
+        let mut sample = Sample::default();
+        e.on_delivered(Time(100 * MS), &first, &mut sample);
+        assert!(!e.on_ack(&sample, Duration::ZERO).unwrap().1);
+        let mut sample = Sample::default();
+        e.on_delivered(Time(110 * MS), &second, &mut sample);
+        assert!(e.on_ack(&sample, Duration::ZERO).unwrap().1);
+        assert_eq!(e.app_limited, 0);
+    }
+}

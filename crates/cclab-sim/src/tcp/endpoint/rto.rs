@@ -175,3 +175,77 @@ impl MinRtt {
         self.value = self.current.min(self.previous);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Config;
+    use super::super::super::Recovery;
+    use super::*;
+
+    fn after(config: &Config, samples: &[u64]) -> Rtt {
+        let mut rtt = Rtt::new(config.rto);
+        for (k, &ms) in samples.iter().enumerate() {
+            rtt.sample(Duration::from_millis(ms), k as u64, k as u64 + 100);
+        }
+        rtt
+    }
+    fn ms(d: Duration) -> f64 {
+        d.as_secs_f64() * 1e3
+    }
+
+    /// RFC 6298 §2 by hand: 100 gives 300, 100 and 120 give SRTT 102.5, RTTVAR 42.5; the floor is 1 s.
+    #[test]
+    fn rfc_6298() {
+        let mut config = Config::classic(1000, Recovery::NewReno);
+        assert_eq!(ms(after(&config, &[100]).rto()), 1000.0);
+        config.rto.min = Duration::ZERO;
+        assert_eq!(ms(after(&config, &[100]).rto()), 300.0);
+        let two = after(&config, &[100, 120]);
+        assert_eq!((ms(two.srtt()), ms(two.rttvar()), ms(two.rto())), (102.5, 42.5, 272.5));
+        config.rto.granularity = Duration::from_millis(500);
+        let coarse = after(&config, &[100]);
+        assert_eq!((ms(coarse.srtt()), ms(coarse.rto())), (500.0, 1500.0));
+    }
+
+    /// Linux's floor is on the variance term; the RTO after first samples of 20, 100 and 200 ms.
+    #[test]
+    fn linux() {
+        let config = Config::linux(1000);
+        for (samples, rto) in [(&[20][..], 220.0), (&[100], 300.0), (&[200], 600.0), (&[100; 200], 300.0)] {
+            assert_eq!(ms(after(&config, samples).rto()), rto, "{samples:?}");
+        }
+        let two = after(&config, &[100, 300]);
+        assert_eq!((ms(two.srtt()), ms(two.rto())), (125.0, 475.0));
+        // An RTT that falls fast does not raise it: err = −180, mdev 4 × 50 → + (180 − 50) / 8.
+        let fallen = after(&config, &[200, 20]);
+        assert!(fallen.rto() < after(&config, &[200]).rto(), "{:?}", fallen.rto());
+    }
+
+    #[test]
+    fn back_off_doubles_to_the_ceiling_and_ends_with_a_sample() {
+        let mut rtt = after(&Config::linux(1000), &[100]);
+        for _ in 0..3 {
+            rtt.back_off();
+        }
+        assert_eq!((ms(rtt.rto()), rtt.backoff()), (2400.0, 3));
+        for _ in 0..40 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), Duration::from_secs(120));
+        rtt.sample(Duration::from_millis(100), 1, 2);
+        assert_eq!((ms(rtt.rto()), rtt.backoff()), (300.0, 0));
+    }
+
+    #[test]
+    fn the_minimum_is_forgotten_after_five_minutes() {
+        let mut min = MinRtt::default();
+        let at = |s: u64| Time(s * 1_000_000_000);
+        min.update(at(0), Duration(10));
+        min.update(at(100), Duration(30));
+        assert_eq!(min.value, Duration(10));
+        min.update(at(200), Duration(40));
+        assert_eq!(min.value, Duration(10));
+        min.update(at(500), Duration(50));
+        assert_eq!(min.value, Duration(40));
+    }
+}

@@ -23,6 +23,13 @@ pub(super) struct Usage {
     pub last_send: Time,
 }
 
+impl Usage {
+    /// The connection is established at `now`.
+    pub fn new(now: Time) -> Usage {
+        Usage { last_limited: now, ..Usage::default() }
+    }
+}
+
 impl Sender {
     /// The sender stops: what kept it back? (Linux `tcp_cwnd_validate`.)
     pub fn note_usage(&mut self, now: Time) {
