@@ -61,6 +61,46 @@ fn every_scenario_is_its_own_normal_form() {
     }
 }
 
+/// Constants, what follows from the flows, and what a profile stands for.
+#[test]
+fn the_normal_form_has_every_default() {
+    let source = load("small-buffer").source;
+    for (place, value) in [
+        ("/seed", json!(1)),
+        ("/max_events", json!(100_000_000_000_u64)),
+        ("/network/topology", json!("dumbbell")),
+        ("/network/delay", json!("19 ms")),
+        ("/network/reverse/delay", json!("19 ms")),
+        ("/network/reverse/rate", json!("250 Mbit/s")),
+        ("/network/queue", json!({ "discipline": "droptail", "limit": "0.2 BDP" })),
+        ("/network/loss", json!({ "data": "0%", "ack": "0%", "all": "0%", "place": "before-queue" })),
+        ("/network/jitter", json!("none")),
+        ("/network/access/queue/limit", json!("unlimited")),
+        ("/flows/0/rtt", json!("42 ms")),
+        ("/flows/0/cc/name", json!("cubic")),
+        ("/flows/0/packet_size", json!("1500 B")),
+        ("/flows/0/recovery", json!("rack")),
+        ("/flows/0/rto/min", json!("200 ms")),
+        ("/flows/0/receive_buffer", json!("256 MiB")),
+        ("/record/samples", json!("200 ms")),
+    ] {
+        assert_eq!(source.pointer(place), Some(&value), "{place} in {source:#}");
+    }
+    assert!(!source.to_string().contains("null"), "{source:#}");
+}
+
+/// The order in which fields are written does not matter, nor do other words for the same.
+#[test]
+fn the_normal_form_is_one_for_all_ways_to_say_it() {
+    let a = good(
+        "duration = '60 s'\nwarmup = '0.5 s'\nflows = [{ cc = 'reno', rtt = '40 ms' }]\nnetwork = { rate = '10 Mbit/s' }",
+    );
+    let b = good(
+        "network = { delay = '20000 us', rate = '0.01Gbps' }\nflows = [{ rtt = '0.04 s', count = 1, cc = { name = 'reno' } }]\nwarmup = '500 ms'\nduration = '1 min'",
+    );
+    assert_eq!(a.source.to_string(), b.source.to_string());
+}
+
 #[test]
 fn every_route_leads_from_source_to_destination() {
     for (name, text) in all() {

@@ -7,6 +7,7 @@ use super::network::{DIRECTIONS, Ends, Graph, Node, Path};
 use super::quantity::{POSITIVE_TIME, TIME};
 use super::reader::{Kind, Mistakes, Table};
 use cclab_algo::Duration;
+use serde_json::Value as Json;
 
 /// Routers in a row with equal links between neighbours, and hosts at them.
 /// Numbers of routers grow from left to right, which is the forward direction.
@@ -39,6 +40,7 @@ impl Hosts {
     fn read(t: &mut Table, routers: Vec<String>) -> Hosts {
         let rate = t.required("rate", &RATE, "\"100 Mbit/s\"");
         let rtt = t.optional("rtt", &POSITIVE_TIME);
+        t.put("delay", Json::Null); // its place; a delay that follows from the flows comes later
         let delay = t.optional("delay", &TIME);
         let forward = LinkSpec::read(t, rate.unwrap_or(UNKNOWN), delay);
         let reverse = forward.read_reverse(t);
@@ -90,6 +92,13 @@ impl Hosts {
             flows.iter().map(share).min().unwrap_or_default()
         };
         (forward.unwrap_or_else(derive), reverse.unwrap_or_else(derive))
+    }
+
+    /// Puts the delays that follow from the flows into the normal form.
+    pub(super) fn fill_in(&self, flows: &[&FlowSpec], normal: &mut Json) {
+        let delays = self.delays(flows);
+        normal["delay"] = TIME.write(&delays.0);
+        normal["reverse"]["delay"] = TIME.write(&delays.1);
     }
 
     /// What is left of a flow's base RTT for its access links; `None` when it is too short.

@@ -96,9 +96,7 @@ impl LinkSpec {
             spec.limit = Some(ONE_BDP);
         }
         r.put("rate", RATE.write(&spec.rate));
-        if let Some(delay) = spec.delay {
-            r.put("delay", TIME.write(&delay));
-        }
+        r.put("delay", spec.delay.map_or(Json::Null, |delay| TIME.write(&delay)));
         let changes_own = self
             .schedule
             .iter()

@@ -92,7 +92,7 @@ fn read(json: &Json, mistakes: &Mistakes) -> Option<Scenario> {
     let network = read_network(&mut t);
     let specs = read_flows(&mut t, network.as_ref(), duration);
     let record = record::read(&mut t, duration.unwrap_or_default());
-    let source = t.finish();
+    let mut source = t.finish();
     let (duration, network) = (duration?, network?);
     if !mistakes.is_empty() {
         return None;
@@ -112,6 +112,7 @@ fn read(json: &Json, mistakes: &Mistakes) -> Option<Scenario> {
     if !mistakes.is_empty() {
         return None;
     }
+    network.fill_in(&entries, &mut source["network"]);
     let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| &specs[*entry]).collect();
     let mut graph = network.build(&each, &find);
     let paths = std::mem::take(&mut graph.paths);

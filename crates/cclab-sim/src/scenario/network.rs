@@ -108,6 +108,13 @@ impl Network {
         }
     }
 
+    /// Completes the normal form of `[network]` with what follows from the flows.
+    pub(super) fn fill_in(&self, flows: &[&FlowSpec], normal: &mut Json) {
+        if let Network::Hosts(h) = self {
+            h.fill_in(flows, normal);
+        }
+    }
+
     /// The graph, with every queue limit resolved. `flow` finds a flow by its label.
     pub(super) fn build(&self, flows: &[&FlowSpec], flow: &dyn Fn(&str) -> Option<usize>) -> Graph {
         let around = Surroundings {
