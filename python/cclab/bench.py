@@ -99,10 +99,9 @@ def tables(rows: list[dict[str, Any]], others: list[dict[str, Any]] | None) -> l
     """What was measured, for the terminal."""
     from cclab.console import number, table
 
-    right = "right"
     made = table(
-        "cclab bench", "Case", ("Data packets", right), ("Events", right), ("CPU (s)", right), ("Wall (s)", right),
-        ("Peak memory (MB)", right), ("Data packets per CPU s", right), ("Events per CPU s", right),
+        "cclab bench", "Case", "|Data packets", "|Events", "|CPU|(s)", "|Wall|(s)", "|Peak memory|(MB)",
+        "|Data packets|per CPU s", "|Events|per CPU s",
     )  # fmt: skip
     for row in rows:
         made.add_row(
@@ -118,7 +117,7 @@ def _beside(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> Any:
     from cclab.console import table
 
     made = table(
-        "the same cases elsewhere", "Case", "Simulator", ("Data packets per CPU s", "right"), ("cclab is", "right"),
+        "the same cases elsewhere", "Case", "Simulator", "|Data packets|per CPU s", "|cclab is",
     )  # fmt: skip
     ours = {row["case"]: row["packets_per_cpu_s"] for row in rows}
     for other in others:

@@ -114,7 +114,7 @@ def list_(kind: str | None) -> None:
         table = console.table(None if kind else name.capitalize(), "Name", "What it is", "Source")
         for entry in entries[name]:
             table.add_row(entry["name"], entry["summary"], entry["source"])
-        console.show(table)
+        console.show(table, one_line_each=True)
     if not kind:
         click.echo("Parameters, defaults and bounds of any of them: cclab describe NAME", err=True)
 
@@ -318,8 +318,10 @@ def run_cli(args: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except SystemExit:  # click's answer to a reader that went away: `cclab list | head` is no failure
-        return 0
+    except SystemExit as end:
+        # click's answer to a reader that went away; `cclab list | head` is no failure
+        gone = type(sys.stdout).__name__ == "PacifyFlushWrapper"
+        return 0 if gone or end.code is None else FAILURE
     except (ScenarioError, UnknownNameError, ResultError, StudyError) as error:
         _say(error)
         return USERS_MISTAKE

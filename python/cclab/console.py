@@ -19,10 +19,16 @@ if TYPE_CHECKING:
 _MANY_FLOWS = 24  # beyond that a row stands for all flows of one law
 
 
-def show(*things: Any) -> None:
-    """Print tables or text on stdout, in colour where it is a terminal that wants it."""
+def show(*things: Any, one_line_each: bool = False) -> None:
+    """Print tables or text on stdout, in colour where it is a terminal that wants it.
+
+    Args:
+        *things: Tables or text.
+        one_line_each: Rows are not wrapped, however long, where it is no terminal: other programs read them.
+    """
     terminal = sys.stdout.isatty()
-    sys.stdout.write(as_text(*things, width=None if terminal or "COLUMNS" in os.environ else 140, terminal=terminal))
+    width = None if terminal or "COLUMNS" in os.environ else 10_000 if one_line_each else 140
+    sys.stdout.write(as_text(*things, width=width, terminal=terminal))
 
 
 def note(text: str) -> None:
@@ -38,19 +44,27 @@ def as_text(*things: Any, width: int | None = 140, terminal: bool = False) -> st
     console = Console(file=out, width=width, force_terminal=terminal, highlight=False, markup=False, emoji=False)
     for thing in things:
         console.print(thing)
+        console.print()
     return "\n".join(line.rstrip(" ") for line in out.getvalue().split("\n"))
 
 
-def table(title: str | None, *columns: str | tuple[str, str]) -> Table:
-    """A table with a title; a column is a heading, or a heading and `"right"`."""
+def table(title: str | None, *columns: str) -> Table:
+    """A table with a title.
+
+    A heading that begins with | is that of a column of numbers; a further | breaks the line.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=box.SIMPLE_HEAD, title=Text(title) if title else None, title_justify="left", title_style="bold")
+    made = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), title=Text(title) if title else None,
+        title_justify="left", title_style="bold",
+    )  # fmt: skip
     for column in columns:
-        heading, side = column if isinstance(column, tuple) else (column, "left")
-        made.add_column(heading, justify="right" if side == "right" else "left", overflow="fold")
+        numbers = column.startswith("|")
+        heading = column.removeprefix("|").replace("|", "\n")
+        made.add_column(heading, justify="right" if numbers else "left", no_wrap=numbers, overflow="fold")
     return made
 
 
@@ -68,7 +82,7 @@ def number(value: Any, digits: int = 4) -> str:
 
 def percent(part: float | None) -> str:
     """A share in per cent."""
-    return "–" if part is None or not math.isfinite(part) else f"{part * 100:.2f} %"
+    return "–" if part is None or not math.isfinite(part) else f"{number(part * 100, 4 if part > 0.1 else 2)} %"
 
 
 def result_tables(result: Result) -> list[Any]:
@@ -77,54 +91,50 @@ def result_tables(result: Result) -> list[Any]:
 
 
 def _flow_table(result: Result) -> Table:
-    import polars as pl
-
     rows = result.flows
-    right = "right"
     if rows.height > _MANY_FLOWS:
-        made = table(
-            f"{result.name}: {rows.height} flows", "Law", ("Flows", right), ("Goodput, sum (Mbit/s)", right),
-            ("mean", right), ("smallest", right), ("largest", right), ("Retransmitted", right), ("Timeouts", right),
-            ("RTT mean (ms)", right),
-        )  # fmt: skip
-        for (law,), of in rows.group_by("cc", maintain_order=True):
-            goodput = of["goodput_bps"] / 1e6
-            sent, again = int(of["segments_sent"].sum()), int(of["segments_retransmitted"].sum())
-            made.add_row(
-                str(law), number(of.height), number(goodput.sum()), number(goodput.mean()), number(goodput.min()),
-                number(goodput.max()), percent(again / sent if sent else None), number(of["timeouts"].sum()),
-                number(_ms(of["rtt_mean_s"].drop_nans().mean())),
-            )  # fmt: skip
-        return made
+        return _law_table(result)
     finite = bool(rows["fct_s"].is_finite().any())
-    udp = bool((rows["cc"] == "udp").any())
-    columns: list[str | tuple[str, str]] = [
-        "Flow", "Law", ("Goodput (Mbit/s)", right), ("Sent (segments)", right), ("Retransmitted", right),
-        ("Timeouts", right), ("RTT mean (ms)", right), ("min", right), ("cwnd mean (segments)", right),
-    ]  # fmt: skip
-    made = table(f"{result.name}: flows", *columns, *([("Completion (s)", right)] if finite else []))
-    for row in rows.select(pl.all()).to_dicts():
+    made = table(
+        f"{result.name}: flows", "Flow", "Law", "|Goodput|(Mbit/s)", "|Segments|sent", "|Resent", "|Timeouts",
+        "|RTT|(ms)", "|cwnd|(segments)", *(["|Completed|after (s)"] if finite else []),
+    )  # fmt: skip
+    for row in rows.to_dicts():
         sent = row["segments_sent"]
-        cells = [
+        made.add_row(
             row["label"], row["cc"], number(row["goodput_bps"] / 1e6), number(sent),
-            f"{number(row['segments_retransmitted'])} ({percent(row['segments_retransmitted'] / sent if sent else 0)})",
-            number(row["timeouts"]), number(_ms(row["rtt_mean_s"])), number(_ms(row["rtt_min_s"])),
-            number(row["cwnd_mean_segments"]),
-        ]  # fmt: skip
-        made.add_row(*cells, *([number(row["fct_s"])] if finite else []))
-    if udp:
-        made.caption = "udp: sent and received without acknowledgements; it has no RTT and no window"
+            percent(row["segments_retransmitted"] / sent if sent else None), number(row["timeouts"]),
+            number(_ms(row["rtt_mean_s"])), number(row["cwnd_mean_segments"]),
+            *([number(row["fct_s"])] if finite else []),
+        )  # fmt: skip
+    return made
+
+
+def _law_table(result: Result) -> Table:
+    rows = result.flows
+    made = table(
+        f"{result.name}: {rows.height} flows", "Law", "|Flows", "|Goodput, all|(Mbit/s)", "|mean|(Mbit/s)",
+        "|smallest|(Mbit/s)", "|largest|(Mbit/s)", "|Resent", "|Timeouts", "|RTT mean|(ms)",
+    )  # fmt: skip
+    for (law,), of in rows.group_by("cc", maintain_order=True):
+        goodput = of["goodput_bps"] / 1e6
+        sent, again = int(of["segments_sent"].sum()), int(of["segments_retransmitted"].sum())
+        made.add_row(
+            str(law), number(of.height), number(goodput.sum()), number(goodput.mean()), number(goodput.min()),
+            number(goodput.max()), percent(again / sent if sent else None), number(of["timeouts"].sum()),
+            number(_ms(of["rtt_mean_s"].drop_nans().mean())),
+        )  # fmt: skip
     return made
 
 
 def _link_table(result: Result) -> Table:
-    right = "right"
-    made = table(
-        "links", "Link", ("Rate (Mbit/s)", right), ("Utilisation", right), ("Queue mean (packets)", right),
-        ("max", right), ("limit", right), ("Delay in queue, mean (ms)", right), ("Dropped", right), ("Lost", right),
-    )  # fmt: skip
     rows = result.links.to_dicts()
     busy = [row for row in rows if math.isfinite(row["utilisation"])] or rows
+    lossy = any(row["losses"] for row in busy)
+    made = table(
+        "links (queue in packets; delay is that in the queue)", "Link", "|Rate|(Mbit/s)", "|Used", "|Queue|mean", "|max",
+        "|limit", "|Delay|(ms)", "|Dropped", *(["|Lost"] if lossy else []),
+    )  # fmt: skip
     for row in busy[:_MANY_FLOWS]:
         limit = number(row["queue_limit_packets"])
         if math.isfinite(row["queue_limit_bytes"]):
@@ -132,19 +142,14 @@ def _link_table(result: Result) -> Table:
         made.add_row(
             row["name"], number(row["rate_bps"] / 1e6), percent(row["utilisation"]), number(row["queue_mean_packets"]),
             number(row["queue_max_packets"]), limit, number(_ms(row["sojourn_mean_s"])), number(row["drops"]),
-            number(row["losses"]),
+            *([number(row["losses"])] if lossy else []),
         )  # fmt: skip
-    hidden = len(rows) - len(busy[:_MANY_FLOWS])
-    if hidden:
-        made.caption = (
-            f"{hidden} further links, infinitely fast or beyond the first {_MANY_FLOWS}, are in links.parquet"
-        )
     return made
 
 
 def _footing(result: Result) -> str:
     jain = "" if result.flows.height < 2 else f"Jain's index {number(result.jain)}. "
-    return f"{jain}One run with seed {result.seed}: no interval; another seed may give other figures."
+    return f"{jain}Means, after the warm-up. One run with seed {result.seed}: no interval; another seed may differ."
 
 
 def _ms(seconds: Any) -> float | None:

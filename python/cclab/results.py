@@ -151,7 +151,7 @@ class Result:
         """Flows and links as text."""
         from cclab.console import as_text, result_tables
 
-        return as_text(*result_tables(self))
+        return as_text(*result_tables(self)).rstrip("\n")
 
     def save(self, place: str | Path) -> None:
         """Write a folder of Parquet tables with a manifest; whole or not at all.

@@ -61,8 +61,8 @@ def test_first_steps(cli, tmp_path):
 
     status, out, err = cli("run", scenario, "--out", kept, "--seed", 5)
     assert status == 0
-    assert "Goodput (Mbit/s)" in out
-    assert "Utilisation" in out
+    assert "(Mbit/s)" in out
+    assert "Dropped" in out
     assert "seed 5" in out
     assert "simulated in" in err
     assert cclab.Result.load(kept).seed == 5
@@ -182,7 +182,7 @@ def test_list_shows_all_of_the_registry(cli):
     status, out, _ = cli("list")
     assert status == 0
     for name in algorithms.names():
-        assert f"  {name} " in out
+        assert f"\n {name} " in out
     only = cli("list", "algorithms")
     assert only[0] == 0
     assert "Topologies" not in only[1]

@@ -17,7 +17,7 @@ from cclab.studies.context import Context
 from cclab.studies.outcome import StudyOutcome
 
 # In a clone this is a link to the folder `studies` of the repository, in an installed package a copy of it.
-LIBRARY = Path(__file__).parent / "library"
+LIBRARY = Path(__file__).parent / "published"
 
 
 class PublishedStudy(Protocol):

@@ -76,10 +76,8 @@ def tables(found: dict[str, Any]) -> list[Any]:
     """Published beside measured, and the claims in words, for the terminal."""
     from cclab.console import number, table
 
-    right = "right"
     made = table(
-        found["title"], "Item", "Metric", "Unit", ("Published", right), ("Measured", right),
-        ("95 % interval", right), ("n", right), "Verdict",
+        found["title"], "Item", "Metric", "Unit", "|Published", "|Measured", "|95 % interval", "|n", "Verdict"
     )  # fmt: skip
     for row in found["comparisons"]:
         interval = "–" if row["ci_low"] is None else f"{number(row['ci_low'])} to {number(row['ci_high'])}"
