@@ -132,7 +132,7 @@ def _link_table(result: Result) -> Table:
     busy = [row for row in rows if math.isfinite(row["utilisation"])] or rows
     lossy = any(row["losses"] for row in busy)
     made = table(
-        "links (queue in packets; delay is that in the queue)", "Link", "|Rate|(Mbit/s)", "|Used", "|Queue|mean", "|max",
+        "links (queue in packets, delay in the queue)", "Link", "|Rate|(Mbit/s)", "|Used", "|Queue|mean", "|max",
         "|limit", "|Delay|(ms)", "|Dropped", *(["|Lost"] if lossy else []),
     )  # fmt: skip
     for row in busy[:_MANY_FLOWS]:
