@@ -435,7 +435,7 @@ const BAD: &[(&str, &str)] = &[
         "network = { topology = 'custom' }",
         "network.nodes: missing; write e.g. nodes = [\"a\", \"b\"]\nnetwork.links: missing; write at least one, e.g. [[network.links]] with from, to, rate and delay\nnetwork.rate: unknown field; allowed: topology, nodes, links\nnetwork.rtt: unknown field; allowed: topology, nodes, links",
     ),
-    ("flows = []", r#"flows: missing; write at least one, e.g. [[flows]] with cc = "cubic""#),
+    ("flows = []", r#"flows: is empty; write at least one, e.g. [[flows]] with cc = "cubic""#),
     ("flows = 'cubic'", r#"flows: "cubic" is not a list of tables"#),
     ("flows = ['cubic']", r#"flows[0]: "cubic" is not a table"#),
     ("flows.0.cc = 'rneo'", r#"flows[0].cc: unknown algorithm "rneo" (did you mean "reno"?); allowed: {algorithms}"#),
@@ -520,6 +520,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     ("flows.0.rto.max = '500 ms'", r#"flows[0].rto.initial: "1 s" is above flows[0].rto.max, "500 ms""#),
     ("record.samples = '5'", r#"record.samples: "5" has no unit; write e.g. "40 ms""#),
+    ("record.samples = '5 us'", r#"record.samples: "5 us" gives 12000000 samples of each flow; at most 10000000"#),
     ("record.packets = 'pcap'", r#"record.packets: "pcap" is not one of false, true, "table", "pcapng""#),
     ("record.point = 'sender'", r#"record.point: only for a capture: write record.packets = "pcapng" too"#),
     ("record.packets = 'pcapng'\nrecord.snaplen = '10 B'", r#"record.snaplen: "10 B" is too small; at least "40 B""#),
@@ -535,6 +536,16 @@ fn each_mistake_names_field_value_and_what_is_allowed() {
             Ok(_) => panic!("{edit} is accepted"),
             Err(e) => assert_eq!(e.to_string(), expected, "{edit}"),
         }
+    }
+}
+
+#[test]
+fn what_must_be_there_is_asked_for() {
+    let error = Scenario::from_json(&json!({})).expect_err("nothing is there").to_string();
+    let missing: Vec<&str> = error.lines().map(|l| l.split_once(": missing; write").expect("it says so").0).collect();
+    assert_eq!(missing, ["duration", "network", "flows"]);
+    for json in [json!(null), json!([]), json!("dumbbell"), json!(5)] {
+        assert_eq!(Scenario::from_json(&json).expect_err("no table").to_string(), format!("{json} is not a table"));
     }
 }
 
@@ -641,6 +652,12 @@ fn limits_are_resolved_with_the_rate_of_their_link() {
         ("network.reverse.rate = '1 Mbit/s'", Limit::Packets(33), Limit::Packets(3)),
         ("network.reverse.queue.limit = '7 packets'", Limit::Packets(33), Limit::Packets(7)),
         ("network.reverse.rate = 'unlimited'", Limit::Packets(33), Limit::Packets(u64::MAX)),
+        ("network.rate = 'unlimited'\nnetwork.reverse.rate = '1 Mbit/s'", Limit::Packets(u64::MAX), Limit::Packets(3)),
+        (
+            "network.rate = 'unlimited'\nnetwork.queue.limit = '9 packets'\nnetwork.reverse.rate = '1 Mbit/s'",
+            Limit::Packets(9),
+            Limit::Packets(9),
+        ),
         // network.rtt measures the BDP even where flows have other RTTs
         ("flows.0.rtt = '80 ms'", Limit::Packets(33), Limit::Packets(33)),
     ] {

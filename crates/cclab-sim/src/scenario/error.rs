@@ -14,7 +14,7 @@ pub struct Mistake {
 /// A scenario that cannot be run: every mistake found in it, one per line when printed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ScenarioError {
-    /// The mistakes, in the order of the file where that has one. Never empty.
+    /// The mistakes, in the order in which the fields are read. Never empty.
     pub mistakes: Vec<Mistake>,
 }
 

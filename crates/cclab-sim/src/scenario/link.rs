@@ -92,7 +92,7 @@ impl LinkSpec {
         spec.delay = delay.or(self.delay);
         if spec.rate.is_none() {
             spec.limit = None;
-        } else if self.rate.is_none() {
+        } else if self.rate.is_none() && self.limit.is_none() {
             spec.limit = Some(ONE_BDP);
         }
         r.put("rate", RATE.write(&spec.rate));

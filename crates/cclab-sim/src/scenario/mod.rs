@@ -27,7 +27,7 @@ pub use registry::registry_json;
 
 use cclab_algo::Duration;
 use flow::{FlowSpec, MAX_FLOWS};
-use network::{Network, Path};
+use network::Network;
 use quantity::{Integer, Name, POSITIVE_TIME, TIME};
 use reader::{Kind, Mistakes, Table};
 use serde_json::Value as Json;
@@ -66,72 +66,83 @@ impl Scenario {
     /// Every mistake found.
     pub fn from_json(json: &Json) -> Result<Scenario, ScenarioError> {
         let mistakes = Mistakes::default();
-        let scenario = read(json, &mistakes);
-        match scenario {
+        let written = Written::read(json, &mistakes);
+        match written.filter(|_| mistakes.is_empty()).and_then(|w| w.build(&mistakes)) {
             Some(scenario) if mistakes.is_empty() => Ok(scenario),
             _ => Err(ScenarioError { mistakes: mistakes.into_vec() }),
         }
     }
 }
 
-/// Reads the whole; `None` after a mistake.
-fn read(json: &Json, mistakes: &Mistakes) -> Option<Scenario> {
-    let mut t = Table::new(String::new(), Some(json), mistakes);
-    if !json.is_object() {
-        return None;
-    }
-    let name = t.or("name", &Name, "scenario".into());
-    let duration = t.required("duration", &POSITIVE_TIME, "\"60 s\"");
-    let warmup = t.or("warmup", &TIME, Duration::ZERO);
-    if let Some(end) = duration.filter(|d| *d <= warmup && t.sound(&["warmup"])) {
-        let print = |d: Duration| TIME.write(&d);
-        t.mistake("warmup", format!("{} is not shorter than duration, {}", print(warmup), print(end)));
-    }
-    let seed = t.or("seed", &SEED, 1);
-    let max_events = t.or("max_events", &EVENTS, DEFAULT_EVENTS);
-    let network = read_network(&mut t);
-    let specs = read_flows(&mut t, network.as_ref(), duration);
-    let record = record::read(&mut t, duration.unwrap_or_default());
-    let mut source = t.finish();
-    let (duration, network) = (duration?, network?);
-    if !mistakes.is_empty() {
-        return None;
+/// A scenario as written: every field is right by itself.
+struct Written {
+    name: String,
+    duration: Duration,
+    warmup: Duration,
+    seed: u64,
+    max_events: u64,
+    network: Network,
+    flows: Vec<FlowSpec>,
+    record: Record,
+    source: Json,
+}
+
+impl Written {
+    /// Reads every field; `None` after some mistakes.
+    fn read(json: &Json, mistakes: &Mistakes) -> Option<Written> {
+        let mut t = Table::new(String::new(), Some(json), mistakes);
+        let name = t.or("name", &Name, "scenario".into());
+        let duration = t.required("duration", &POSITIVE_TIME, "\"60 s\"");
+        let warmup = t.or("warmup", &TIME, Duration::ZERO);
+        if let Some(end) = duration.filter(|d| *d <= warmup && t.sound(&["warmup"])) {
+            let print = |d: Duration| TIME.write(&d);
+            t.mistake("warmup", format!("{} is not shorter than duration, {}", print(warmup), print(end)));
+        }
+        let seed = t.or("seed", &SEED, 1);
+        let max_events = t.or("max_events", &EVENTS, DEFAULT_EVENTS);
+        let network = read_network(&mut t);
+        let flows = read_flows(&mut t, network.as_ref(), duration);
+        let record = record::read(&mut t, duration);
+        let source = t.finish();
+        Some(Written { name, duration: duration?, warmup, seed, max_events, network: network?, flows, record, source })
     }
 
-    let labels = flow::labels(&specs);
-    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-    for (number, (entry, label)) in labels.iter().enumerate() {
-        if let Some(other) = numbers.insert(label, number) {
-            let other = &specs[labels[other].0].path;
-            mistakes.add(specs[*entry].field("label"), format!("\"{label}\" is already a label of {other}"));
+    /// Checks what needs several fields, and makes the graph; `None` after a mistake.
+    fn build(mut self, mistakes: &Mistakes) -> Option<Scenario> {
+        let labels = flow::labels(&self.flows);
+        let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+        for (number, (entry, label)) in labels.iter().enumerate() {
+            if let Some(other) = numbers.insert(label, number) {
+                let other = &self.flows[labels[other].0].path;
+                let field = self.flows[*entry].field("label");
+                mistakes.add(field, format!("\"{label}\" is already a label of {other}"));
+            }
         }
+        let find = |label: &str| numbers.get(label).copied();
+        let entries: Vec<&FlowSpec> = self.flows.iter().collect();
+        self.network.check(&entries, &find, mistakes);
+        if !mistakes.is_empty() {
+            return None;
+        }
+        self.network.fill_in(&entries, &mut self.source["network"]);
+        let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| entries[*entry]).collect();
+        let mut graph = self.network.build(&each, &find);
+        let paths = std::mem::take(&mut graph.paths);
+        let named = each.iter().zip(paths).zip(&labels);
+        let flows = named.map(|((f, path), (_, label))| f.build(label.clone(), path, &graph, mistakes)).collect();
+        Some(Scenario {
+            name: self.name,
+            duration: self.duration,
+            warmup: self.warmup,
+            seed: self.seed,
+            nodes: graph.nodes,
+            links: graph.links,
+            flows,
+            record: self.record,
+            max_events: self.max_events,
+            source: self.source,
+        })
     }
-    let find = |label: &str| numbers.get(label).copied();
-    let entries: Vec<&FlowSpec> = specs.iter().collect();
-    network.check(&entries, &find, mistakes);
-    if !mistakes.is_empty() {
-        return None;
-    }
-    network.fill_in(&entries, &mut source["network"]);
-    let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| &specs[*entry]).collect();
-    let mut graph = network.build(&each, &find);
-    let paths = std::mem::take(&mut graph.paths);
-    let build = |((f, path), (_, label)): ((&&FlowSpec, Path), &(usize, String))| {
-        f.build(label.clone(), path, &graph, mistakes)
-    };
-    let flows = each.iter().zip(paths).zip(&labels).map(build).collect();
-    Some(Scenario {
-        name,
-        duration,
-        warmup,
-        seed,
-        nodes: graph.nodes,
-        links: graph.links,
-        flows,
-        record,
-        max_events,
-        source,
-    })
 }
 
 fn read_network(t: &mut Table) -> Option<Network> {
@@ -143,14 +154,15 @@ fn read_network(t: &mut Table) -> Option<Network> {
 }
 
 fn read_flows(t: &mut Table, network: Option<&Network>, duration: Option<Duration>) -> Vec<FlowSpec> {
-    let present = t.raw("flows").is_some();
-    let tables = t.tables("flows").unwrap_or_default();
-    if tables.is_empty() && (!present || t.sound(&["flows"])) {
-        t.mistake("flows", "missing; write at least one, e.g. [[flows]] with cc = \"cubic\"");
+    let advice = "write at least one, e.g. [[flows]] with cc = \"cubic\"";
+    t.require("flows", advice);
+    let tables = t.tables("flows");
+    if tables.as_ref().is_some_and(Vec::is_empty) {
+        t.mistake("flows", format!("is empty; {advice}"));
     }
     let mut specs = Vec::new();
     let mut normal = Vec::new();
-    for mut f in tables {
+    for mut f in tables.unwrap_or_default() {
         specs.extend(FlowSpec::read(&mut f, network, duration));
         normal.push(f.finish());
     }

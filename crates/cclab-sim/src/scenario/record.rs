@@ -10,6 +10,8 @@ const POINTS: Words<bool> = Words(&[("sender", false), ("receiver", true)]);
 const SNAPLEN: Or<Sizes> = Or("all", Sizes { min: 40, max: 65_535 });
 /// Unless asked otherwise: every 100 ms, or a thousand samples a flow when that is less often.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// Of each flow: a gigabyte of columns.
+const MAX_SAMPLES: u64 = 10_000_000;
 
 /// When to sample.
 struct Samples;
@@ -64,11 +66,17 @@ impl Kind for Packets {
     }
 }
 
-/// Reads `[record]` of a run of this length.
-pub(super) fn read(t: &mut Table, duration: Duration) -> Record {
+/// Reads `[record]` of a run of this length, where that is known.
+pub(super) fn read(t: &mut Table, duration: Option<Duration>) -> Record {
     let mut r = t.table_or_empty("record");
-    let interval = INTERVAL.max(duration / 1000);
-    let samples = r.or("samples", &Samples, Sampling::Every(interval));
+    let length = duration.unwrap_or_default();
+    let samples = r.or("samples", &Samples, Sampling::Every(INTERVAL.max(length / 1000)));
+    if let Sampling::Every(interval) = samples
+        && length.0 / interval.0 > MAX_SAMPLES
+    {
+        let (interval, count) = (SPAN.write(&interval), length.0 / interval.0);
+        r.mistake("samples", format!("{interval} gives {count} samples of each flow; at most {MAX_SAMPLES}"));
+    }
     let packets = r.or("packets", &Packets::No, Packets::No);
     let capture = (packets == Packets::Capture).then(|| Capture {
         at_receiver: r.or("point", &POINTS, false),
