@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,15 @@ _FOLDER = click.Path(path_type=Path)
 
 class _Commands(click.Group):
     """Commands in the order in which one meets them, with the nearest name for a misspelt one."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            status = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader went away: `cclab list | head` is no failure
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        return status
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -310,7 +320,6 @@ def run_cli(args: list[str]) -> int:
     """The exit status: 0; 2 for a user's mistake; 1 for a failure; 130 when interrupted."""
     try:
         status = cli.main(args=args, prog_name="cclab", standalone_mode=False)
-        sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except click.exceptions.Abort:
         print("Interrupted.", file=sys.stderr)
@@ -318,10 +327,6 @@ def run_cli(args: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except SystemExit as end:
-        # click's answer to a reader that went away; `cclab list | head` is no failure
-        gone = type(sys.stdout).__name__ == "PacifyFlushWrapper"
-        return 0 if gone or end.code is None else FAILURE
     except (ScenarioError, UnknownNameError, ResultError, StudyError) as error:
         _say(error)
         return USERS_MISTAKE

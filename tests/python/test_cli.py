@@ -182,7 +182,7 @@ def test_list_shows_all_of_the_registry(cli):
     status, out, _ = cli("list")
     assert status == 0
     for name in algorithms.names():
-        assert f"\n {name} " in out
+        assert f"\n{name} " in out
     only = cli("list", "algorithms")
     assert only[0] == 0
     assert "Topologies" not in only[1]
