@@ -42,6 +42,8 @@ pub(super) struct Receiver {
     pub deadline: Time,
     /// Bytes in order since the last ACK sent.
     unacked: u64,
+    /// The longest segment received: what counts as full (Linux `rcv_mss`).
+    full_segment: u64,
     /// Adaptive delay (Linux ATO); zero before the first segment.
     ato: Duration,
     /// ACKs left in quick-ACK mode.
@@ -81,6 +83,7 @@ impl Receiver {
             ack_now: false,
             deadline: Time::NEVER,
             unacked: 0,
+            full_segment: 0,
             ato: Duration::ZERO,
             quick: 0,
             last_arrival: Time::ZERO,
@@ -117,6 +120,7 @@ impl Receiver {
     /// Takes in the payload and FIN of a segment; the payload bytes that are now in order.
     pub fn on_data(&mut self, now: Time, segment: &Segment, ce: bool, srtt: Duration, rto: Duration) -> u64 {
         let mut in_order = 0;
+        self.full_segment = self.full_segment.max(u64::from(segment.len));
         self.echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
         if segment.flags.has(Flags::CWR) {
             self.ece = false;
@@ -242,7 +246,9 @@ impl Receiver {
         if self.delayed.adaptive {
             self.adapt(now, rto);
         }
-        if self.quick > 0 || self.unacked >= u64::from(self.delayed.every) * self.mss || !self.ranges.is_empty() {
+        // More than one full segment, as Linux counts it: a second one, or a full one and a rest.
+        let many = self.unacked > u64::from(self.delayed.every.saturating_sub(1)) * self.full_segment;
+        if self.quick > 0 || many || !self.ranges.is_empty() {
             self.ack_now = true;
         }
         if !self.ack_now && self.deadline == Time::NEVER {

@@ -228,6 +228,8 @@ impl Sender {
             }
         } else if self.style() == Recovery::Reno {
             self.board.unmark_lost();
+            // A further loss of the same window is repaired, and paid for, again (RFC 2581; Fall and Floyd 1996).
+            self.high_seq = self.snd_una - 1;
             self.leave(now);
         } else {
             self.on_partial_ack(taken);

@@ -24,9 +24,11 @@ impl Sender {
         if !self.open {
             return None;
         }
+        // A probe does not schedule the next one: the RTO runs from it (RFC 8985 §7.3).
+        let probe = self.probe.due;
         let out = self.next(now);
         if out.is_some() {
-            self.sent_since_stop = true;
+            self.sent_since_stop |= !probe;
         } else {
             self.stop(now);
         }
