@@ -6,14 +6,15 @@
 //!
 //! For packets i and then j, sent at S and received at R, the relative forward delay is
 //! D^F = (R_j − R_i) − (S_j − S_i): by so much did the queue grow. Summed from the start of the connection it
-//! is the time a packet waits; divided by the bottleneck's service time per packet, the packets waiting, N. Once
-//! per window, N below n − δ lets W grow by one, N above n + δ takes one off.
+//! is the time a packet waits; divided by the mean spacing of arrivals at the receiver, which is the bottleneck's
+//! service time while it is busy, it is the packets waiting, N. Once per window, N below n − δ lets W grow by one,
+//! N above n + δ takes one off.
 //!
 //! Where we depart from the paper or go beyond it:
 //!
 //! * The paper adds quotients, N_t = N_{t−1} + M_W with M_W = ΣD^F / (mean service time in the window). We divide
-//!   the whole sum by the last window's service time. Both are the same while the service time is constant; the
-//!   sum of quotients drifts for ever once one window's service time was wrong, or the link's rate changed.
+//!   the whole sum by the last window's. Both are the same while the service time is constant; the sum of quotients
+//!   drifts for ever once one window's service time was wrong, or the link's rate changed.
 //! * A queue is never shorter than empty: a sum below zero means that the first packet had waited itself, and
 //!   becomes the new zero.
 //! * δ, and that slow start ends at N > n + δ, are ours: the text we could check does not give them.
@@ -24,7 +25,7 @@ use super::{
     Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
-use crate::units::NANOS_PER_SEC;
+use crate::units::{NANOS_PER_SEC, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "santa-cruz",
@@ -65,17 +66,16 @@ pub struct SantaCruz {
     window_end: u64,
 }
 
-/// What relative delays tell of the bottleneck. Times in ns.
+/// What arrivals tell of the bottleneck. Times in ns.
+#[derive(Default)]
 struct ForwardPath {
-    mss: f64,
     last: Option<OneWay>,
     /// ΣD^F: how long the last packet waited.
     waited: i64,
-    /// Arrival spacing of packets that kept the bottleneck busy in this window, and how many they were.
-    spacing: f64,
-    packets: f64,
-    /// Mean service time per packet of the last window that had any.
-    service: Option<f64>,
+    /// Arrival of the last packet of the previous window, and the packets delivered until then.
+    window_start: Option<(Time, f64)>,
+    /// Mean spacing of arrivals, per packet, in the last window.
+    spacing: Option<f64>,
 }
 
 impl ForwardPath {
@@ -83,39 +83,33 @@ impl ForwardPath {
     ///
     /// With delayed or lost ACKs only some packets are seen. That changes nothing in the sum: relative delays
     /// telescope, D(i→k) = D(i→j) + D(j→k). Nor do idle times or retransmitted copies, whose stamps are their own.
-    fn take_in(&mut self, j: OneWay, phase: Phase) {
+    fn take_in(&mut self, j: OneWay) {
         let Some(i) = self.last.replace(j) else { return };
         let spread = j.arrived.0 as i64 - i.arrived.0 as i64;
         let gap = j.sent.0 as i64 - i.sent.0 as i64;
-        let waited_i = self.waited;
-        self.waited = waited_i.saturating_add(spread.saturating_sub(gap)).max(0);
+        self.waited = self.waited.saturating_add(spread.saturating_sub(gap)).max(0);
+    }
 
-        // The spacing of arrivals is service time only if the link was never idle between the two: if j was
-        // sent before i was through, gap < waited_i + service. Taking the spacing per packet for the service time
-        // makes the test strict: an idle time would enlarge the gap more than it. A hole or a retransmission in
-        // between would miscount the packets.
-        let packets = j.seq.saturating_sub(i.seq) as f64 / self.mss;
-        let per_packet = spread as f64 / packets;
-        if phase == Phase::Open && packets > 0.0 && spread > 0 && (gap as f64) < waited_i as f64 + per_packet {
-            self.spacing += spread as f64;
-            self.packets += packets;
+    /// A window ends, `delivered` packets since the start of the connection.
+    ///
+    /// Packets are counted by delivery, so that holes, retransmissions and unseen packets are counted right.
+    fn end_window(&mut self, delivered: f64) {
+        let Some(last) = self.last else { return };
+        if let Some((start, before)) = self.window_start {
+            let (spread, packets) = (last.arrived.since(start).0, delivered - before);
+            if spread > 0 && packets > 0.0 {
+                self.spacing = Some(spread as f64 / packets);
+            }
         }
+        self.window_start = Some((last.arrived, delivered));
     }
 
-    /// Mean service time per packet, of this window if it has one.
-    fn service(&self) -> Option<f64> {
-        if self.packets > 0.0 { Some(self.spacing / self.packets) } else { self.service }
-    }
-
-    /// Packets waiting.
+    /// Packets waiting: by Little's law the time that one waits, over the mean time between two.
+    ///
+    /// While the bottleneck is busy that mean is its service time. While it is idle part of the time, the
+    /// mean is longer, and a burst that waits for itself counts for less: there is room for a larger W.
     fn queue(&self) -> f64 {
-        self.service().map_or(0.0, |s| self.waited as f64 / s)
-    }
-
-    /// A new window begins.
-    fn next_window(&mut self) {
-        self.service = self.service();
-        (self.spacing, self.packets) = (0.0, 0.0);
+        self.spacing.map_or(0.0, |spacing| self.waited as f64 / spacing)
     }
 }
 
@@ -126,21 +120,15 @@ impl SantaCruz {
             n: params.number("n"),
             delta: params.number("delta"),
             window: Window::new(cx),
-            path: ForwardPath {
-                mss: f64::from(cx.mss),
-                last: None,
-                waited: 0,
-                spacing: 0.0,
-                packets: 0.0,
-                service: None,
-            },
+            path: ForwardPath::default(),
             queue: 0.0,
             window_end: 0,
         }
     }
 
     fn slow_start(&mut self, ev: &AckEvent) {
-        if self.path.queue() > self.n + self.delta {
+        // The spacing is the last window's, and W doubles: packets come twice as close now.
+        if 2.0 * self.path.queue() > self.n + self.delta {
             self.window.ssthresh = self.window.cwnd;
         } else if ev.may_grow {
             self.window.slow_start(self.window.segments(ev.acked_bytes));
@@ -161,7 +149,6 @@ impl SantaCruz {
     /// It ends with the first packet that a larger W let go, not with the last one sent before: that one could
     /// not yet show what the change did, and W would swing by one for ever.
     fn next_window(&mut self, ev: &AckEvent) {
-        self.path.next_window();
         self.window_end = match ev.may_grow {
             true => ev.snd_nxt.max(ev.snd_una.saturating_add(self.window.cwnd_bytes())),
             false => ev.snd_nxt, // the sender does not use all of W
@@ -172,13 +159,14 @@ impl SantaCruz {
 impl CongestionControl for SantaCruz {
     fn on_ack(&mut self, ev: &AckEvent) {
         if let Some(packet) = ev.one_way {
-            self.path.take_in(packet, ev.phase);
+            self.path.take_in(packet);
         }
         let was_slow_start = self.window.in_slow_start();
         if was_slow_start {
             self.slow_start(ev);
         }
         if ev.snd_una >= self.window_end {
+            self.path.end_window(self.window.segments(ev.delivered));
             self.queue = self.path.queue();
             if !was_slow_start && ev.phase == Phase::Open {
                 self.judge(ev.may_grow);
@@ -214,7 +202,7 @@ impl CongestionControl for SantaCruz {
 
     fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("queue_estimate_packets", self.queue);
-        record("service_time_s", self.path.service.map_or(f64::NAN, |ns| ns / NANOS_PER_SEC as f64));
+        record("service_time_s", self.path.spacing.map_or(f64::NAN, |ns| ns / NANOS_PER_SEC as f64));
     }
 }
 
@@ -238,18 +226,19 @@ mod tests {
     }
 
     /// Ten packets sent 1 ms apart arrive 1.2 ms apart: ΣD^F = 9 · 0.2 ms, service 1.2 ms, so 1.5 more wait
-    /// (9 ms of sending, 7.5 packets served). Seen one in two or one in three, the same.
+    /// (9 ms of sending, 7.5 packets served). Seen one in three, or only the first and the last, the same.
     #[test]
     fn relative_delays_add_up() {
         for seen in [1, 3, 9] {
-            let mut law = law(3.0, 10, Some(1));
-            // the link was busy all along
-            law.path.waited = 100_000_000;
+            let mut path = ForwardPath::default();
             for k in (0..=9).step_by(seen) {
-                law.path.take_in(packet(k, us(1000 * k), us(40_000 + 1200 * k)), Phase::Open);
+                path.take_in(packet(k, us(1000 * k), us(40_000 + 1200 * k)));
+                if k == 0 {
+                    path.end_window(1.0);
+                }
             }
-            let grown = law.path.queue() - 100_000_000.0 / 1_200_000.0;
-            assert!((grown - 1.5).abs() < 1e-9, "{grown}");
+            path.end_window(10.0);
+            assert!((path.queue() - 1.5).abs() < 1e-9, "{}", path.queue());
         }
     }
 
@@ -264,32 +253,42 @@ mod tests {
         }
     }
 
-    /// Packets sent further apart than the bottleneck serves them find it idle: their spacing tells nothing.
+    /// Bursts of ten every 100 ms over a link that takes 5 ms each: the last of a burst waits 45 ms, half the time
+    /// the link is idle, and W may grow as if 4.5 packets waited.
     #[test]
-    fn an_idle_link_tells_no_service_time() {
-        let mut law = law(3.0, 10, Some(1));
-        for k in 0..10 {
-            law.path.take_in(packet(k, us(9_000 * k), us(40_000 + 9_000 * k)), Phase::Open);
+    fn an_idle_link_leaves_room() {
+        let mut path = ForwardPath::default();
+        for k in 0..100 {
+            path.take_in(packet(k, us(k / 10 * 100_000), us(k / 10 * 100_000 + 40_000 + k % 10 * 5_000)));
+            if k % 10 == 9 {
+                path.end_window(k as f64 + 1.0);
+            }
         }
-        assert_eq!(law.path.service(), None);
-        // Two back to back do; that a second later the link was idle does not spoil it.
-        law.path.take_in(packet(10, us(81_000), us(123_000)), Phase::Open);
-        law.path.take_in(packet(11, us(1_000_000), us(1_040_000)), Phase::Open);
-        assert_eq!((law.path.service(), law.path.waited), (Some(2_000_000.0), 0));
+        assert_eq!((path.waited, path.queue()), (45_000_000, 4.5));
     }
 
     /// A link that becomes half as fast: five packets waiting stay five.
     #[test]
     fn the_queue_follows_the_rate_of_the_link() {
-        let mut path = law(3.0, 10, Some(1)).path;
-        path.service = Some(5e6);
-        path.waited = 25_000_000;
-        path.last = Some(packet(0, us(0), us(65_000)));
-        // from now on 10 ms each: the second packet waits for five of them
-        path.take_in(packet(1, us(10_000), us(75_000 + 25_000)), Phase::Open);
-        path.next_window();
-        path.take_in(packet(2, us(20_000), us(110_000)), Phase::Open);
+        let mut path = ForwardPath::default();
+        for k in 0..100 {
+            // 5 ms each, then 10 ms; sent so that five wait
+            let service = |k: u64| 5_000 * k + 5_000 * k.saturating_sub(50);
+            path.take_in(packet(k, us(service(k)), us(40_000 + service(k + 5))));
+            path.end_window(k as f64);
+        }
+        path.waited += 25_000_000; // the first, too, had waited for five
         assert_eq!(path.queue(), 5.0);
+    }
+
+    /// An earlier queue of somebody else's: the shortest delay seen becomes the zero.
+    #[test]
+    fn the_queue_is_never_shorter_than_empty() {
+        let mut path = ForwardPath::default();
+        for (k, owd) in [(0, 90_000), (1, 40_000), (2, 45_000)] {
+            path.take_in(packet(k, us(k * 10_000), us(k * 10_000 + owd)));
+        }
+        assert_eq!(path.waited, 5_000_000);
     }
 
     /// The queue settles around n and W stands still; with n = 1.5 W's peak is BDP + n = 18 and the queue stays
