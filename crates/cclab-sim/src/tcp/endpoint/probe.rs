@@ -20,11 +20,13 @@ pub(super) struct Probe {
 }
 
 impl Sender {
-    /// Arms the probe timer instead of the RTO's; whether it may. `advancing`: the RTO counts from now.
+    /// Arms the probe timer instead of the RTO's; whether it may (nothing SACKed, no recovery: RFC 8985 §7.2).
+    /// `advancing`: the RTO counts from now.
     pub fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
         let may = self.config.tlp
             && self.style() == Recovery::Rack
             && !self.board.is_empty()
+            && self.board.sacked().segments == 0
             && matches!(self.phase, Phase::Open | Phase::Cwr);
         if !may {
             return false;
@@ -53,7 +55,7 @@ impl Sender {
 
     /// The probe timer expired: one probe at a time.
     pub fn on_probe_timer(&mut self, now: Time) {
-        if self.probe.high_seq != 0 || self.board.is_empty() {
+        if self.probe.high_seq != 0 || self.board.is_empty() || self.board.sacked().segments != 0 {
             return self.rearm(now);
         }
         self.probe.due = true;
