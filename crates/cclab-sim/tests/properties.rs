@@ -181,6 +181,8 @@ fn another_flow_on_the_same_link_leaves_start_and_processing_alone() {
     alone.record.packets = true;
     let mut company = alone.clone();
     company.flows.insert(0, draws(cbr("b", 2_000_000, 700)));
+    let starts: Vec<f64> = run(&company).flows.iter().map(|f| f.start_s).collect();
+    assert_ne!(starts[0], starts[1], "each draws from its own stream");
     let sent = |scenario| story(scenario, "a").into_iter().filter(|row| row.1 == 0).collect::<Vec<_>>();
     assert_eq!(sent(&alone), sent(&company));
 }

@@ -24,7 +24,11 @@ fn w1(law: &str, recovery: Recovery) -> Scenario {
 }
 
 /// ns-2.35, one run of each agent: mean one-way delay, s, and largest cwnd, segments.
-const NS2: [(&str, Recovery, f64, f64); 1] = [("newreno", Recovery::NewReno, 0.099_80, 34.96)];
+const NS2: [(&str, Recovery, f64, f64); 3] = [
+    ("reno", Recovery::Reno, 0.099_83, 34.96),
+    ("newreno", Recovery::NewReno, 0.099_80, 34.96),
+    ("reno", Recovery::Sack, 0.099_76, 34.96),
+];
 
 #[test]
 fn one_flow_as_in_ns2() {

@@ -122,8 +122,9 @@ struct Measured {
     sent: u64,
     data_sent: u64,
     bytes_sent: u64,
-    /// Bits sent, framing included; part of a packet at the ends of the interval.
-    bits: f64,
+    /// Bits sent, framing included: of whole packets, and of parts at the ends of the interval.
+    bits: u64,
+    bits_of_parts: f64,
     drops: u64,
     losses: u64,
     waiting_time: u128,
@@ -292,19 +293,18 @@ impl Link {
     /// Counts a packet served from `start` to `end` as sent if it ends in the measured interval, its bits by what
     /// the link could send in the part that lies there.
     fn count_sent(&mut self, start: Time, end: Time, packet: &Packet) {
-        let bits = ((u64::from(packet.size) + self.overhead) * 8) as f64;
         if self.measures(end) {
             self.measured.sent += 1;
             self.measured.data_sent += u64::from(packet.payload() > 0);
             self.measured.bytes_sent += u64::from(packet.size);
             if start >= self.from {
-                self.measured.bits += bits;
+                self.measured.bits += (u64::from(packet.size) + self.overhead) * 8;
                 return;
             }
         }
         let (inside, until) = (start.max(self.from), end.min(self.to));
         if inside < until {
-            self.measured.bits += self.service.capacity(inside, until).unwrap_or(0.0);
+            self.measured.bits_of_parts += self.service.capacity(inside, until).unwrap_or(0.0);
         }
     }
 
@@ -334,10 +334,11 @@ impl Link {
     /// The summary of the measured interval.
     pub(super) fn summary(&self) -> LinkSummary {
         let measured = &self.measured;
+        let bits = measured.bits as f64 + measured.bits_of_parts;
         let length = self.to.since(self.from).as_secs_f64();
         LinkSummary {
             name: self.name.clone(),
-            utilisation: self.service.capacity(self.from, self.to).map_or(f64::NAN, |bits| measured.bits / bits),
+            utilisation: bits / self.service.capacity(self.from, self.to).unwrap_or(f64::NAN),
             throughput_bps: measured.bytes_sent as f64 * 8.0 / length,
             arrived: measured.arrived,
             sent: measured.sent,
