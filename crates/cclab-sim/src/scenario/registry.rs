@@ -42,13 +42,17 @@ struct Entry {
     fields: &'static [&'static [Field]],
 }
 
-/// A field of it: name, kind, default (empty: must be given, or follows from others), one sentence.
+/// A field of it: name, kind, default (empty: none, or nothing at all), one sentence.
 type Field = (&'static str, &'static str, &'static str, &'static str);
 
 impl Entry {
     fn json(&self) -> Json {
         let field = |(name, kind, default, doc): &Field| {
-            let default = if default.is_empty() { Json::Null } else { json!(default) };
+            let default = match default.parse::<u64>() {
+                _ if default.is_empty() => Json::Null,
+                Ok(number) => json!(number),
+                Err(_) => json!(default),
+            };
             json!({
                 "name": name, "kind": kind, "min": null, "max": null, "choices": null,
                 "default": default, "paper_default": null, "unit": "", "doc": doc,
@@ -73,13 +77,13 @@ const QUEUES: &[Entry] = &[Entry {
 
 /// What every link has, beside its rate and its delay.
 const LINK: &[Field] = &[
-    ("queue", "table", "{ discipline = \"droptail\", limit = \"1 BDP\" }", "queue in front of the link"),
-    ("overhead", "integer", "0", "bytes of framing added to every packet"),
+    ("queue", "table", "", "queue in front of the link; droptail with a limit of 1 BDP"),
+    ("overhead", "integer from 0 to 1000", "0", "bytes of framing added to every packet"),
     ("duplicate", "probability", "0%", "probability that a packet arrives twice"),
-    ("loss", "table", "{ data = \"0%\", ack = \"0%\", all = \"0%\" }", "random, bursty, periodic or named losses"),
+    ("loss", "table", "", "random, bursty, periodic or named losses of data, ack or all packets"),
     ("jitter", "table", "none", "extra delay drawn per packet, order kept"),
     ("reorder", "table", "none", "packets held back so that later ones overtake them"),
-    ("schedule", "list", "[]", "rate and delay from given times on"),
+    ("schedule", "list", "", "rate and delay from given times on"),
     ("reverse", "table", "", "fields of the reverse direction where it differs"),
 ];
 const RATE: Field = ("rate", "rate", "", "rate of the link in bit/s, or \"unlimited\"");
@@ -87,10 +91,10 @@ const HOSTS: &[Field] = &[
     RATE,
     ("rtt", "time", "", "base RTT of a flow that names none"),
     ("delay", "time", "", "one-way delay of a bottleneck; unless given, as large as the base RTTs of the flows allow"),
-    ("access", "table", "{ rate = \"unlimited\", delay = \"0 s\" }", "access links of every flow's hosts"),
+    ("access", "table", "", "rate, delay and queue of the access links; infinitely fast without delay"),
 ];
 const ROW: &[Field] = &[
-    ("hops", "integer", "", "number of links from end to end"),
+    ("hops", "integer from 1 to 100", "", "number of links from end to end"),
     RATE,
     ("delay", "time", "", "one-way delay of a link; or give rtt"),
     ("rtt", "time", "", "propagation there and back over all hops; or give delay"),
@@ -100,26 +104,31 @@ const TOPOLOGIES: &[Entry] = &[
     Entry {
         name: "dumbbell",
         summary: "one bottleneck between two routers, hosts of each flow's own on both sides",
-        source: "",
+        source: "draft-irtf-iccrg-tcpeval-01",
         fields: &[HOSTS, LINK],
     },
-    Entry { name: "chain", summary: "equal links in a row, flows from node to node", source: "", fields: &[ROW, LINK] },
+    Entry {
+        name: "chain",
+        summary: "equal links in a row, flows from node to node",
+        source: "docs/reference/scenario.md",
+        fields: &[ROW, LINK],
+    },
     Entry {
         name: "parking-lot",
         summary: "several bottlenecks in a row, hosts of each flow's own at the routers it chooses",
-        source: "",
-        fields: &[&[("bottlenecks", "integer", "", "number of links between routers")], HOSTS, LINK],
+        source: "draft-irtf-iccrg-tcpeval-01",
+        fields: &[&[("bottlenecks", "integer from 1 to 100", "", "number of links between routers")], HOSTS, LINK],
     },
     Entry {
         name: "cross",
         summary: "two chains that share their middle node, flows along one of them",
-        source: "",
+        source: "docs/reference/scenario.md",
         fields: &[ROW, LINK],
     },
     Entry {
         name: "custom",
         summary: "any nodes and links, flows on the shortest path or on the route they name",
-        source: "",
+        source: "docs/reference/scenario.md",
         fields: &[&[
             ("nodes", "list", "", "names of the nodes"),
             ("links", "list", "", "links: from, to, rate, delay, duplex and all that a link has"),
