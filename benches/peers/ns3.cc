@@ -12,9 +12,12 @@
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 using namespace ns3;
 
@@ -84,8 +87,12 @@ main(int argc, char** argv)
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(SEGMENT));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(2));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(256 << 20));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(256 << 20));
+    // Twice a flow's share of what the path and the queue hold: no limit to any window, and no more, for ns-3 fills
+    // the send buffer at once with packets that take memory and time.
+    const double held = rate.GetBitRate() * rtt / 8 + 1500.0 * buffer;
+    const uint32_t window = std::max(128 << 10, static_cast<int>(2 * held / flows));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(window));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(window));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(true));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
@@ -95,7 +102,9 @@ main(int argc, char** argv)
     }
 
     NodeContainer routers(2);
-    NodeContainer hosts(2 * flows);
+    // A router of ns-3 searches its routes one by one, a host its flows: so as many pairs of hosts as flows on each.
+    const uint32_t pairs = std::ceil(std::sqrt(flows));
+    NodeContainer hosts(2 * pairs);
     InternetStackHelper stack;
     stack.SetIpv6StackInstall(false);
     stack.SetRoutingHelper(Ipv4StaticRoutingHelper{});
@@ -116,22 +125,25 @@ main(int argc, char** argv)
     DefaultRoute(routers.Get(0), middle.GetAddress(1), 1);
     DefaultRoute(routers.Get(1), middle.GetAddress(0), 1);
 
+    std::vector<Ipv4Address> destinations;
+    for (uint32_t i = 0; i < pairs; ++i)
+    {
+        auto left = Number(addresses, Join(hosts.Get(2 * i), routers.Get(0), fast, hop, ample));
+        auto right = Number(addresses, Join(hosts.Get(2 * i + 1), routers.Get(1), fast, hop, ample));
+        DefaultRoute(hosts.Get(2 * i), left.GetAddress(1), 1);
+        DefaultRoute(hosts.Get(2 * i + 1), right.GetAddress(1), 1);
+        destinations.push_back(right.GetAddress(0));
+    }
     for (uint32_t i = 0; i < flows; ++i)
     {
-        auto source = hosts.Get(2 * i);
-        auto sink = hosts.Get(2 * i + 1);
-        auto left = Number(addresses, Join(source, routers.Get(0), fast, hop, ample));
-        auto right = Number(addresses, Join(sink, routers.Get(1), fast, hop, ample));
-        DefaultRoute(source, left.GetAddress(1), 1);
-        DefaultRoute(sink, right.GetAddress(1), 1);
-
-        const uint16_t port = 5000;
+        const uint32_t pair = i % pairs;
+        const uint16_t port = 5000 + i / pairs;
         PacketSinkHelper receiver("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
-        receiver.Install(sink).Start(Seconds(0));
-        BulkSendHelper sender("ns3::TcpSocketFactory", InetSocketAddress(right.GetAddress(0), port));
+        receiver.Install(hosts.Get(2 * pair + 1)).Start(Seconds(0));
+        BulkSendHelper sender("ns3::TcpSocketFactory", InetSocketAddress(destinations[pair], port));
         sender.SetAttribute("SendSize", UintegerValue(SEGMENT));
         // Starts spread over the first tenth of a second.
-        sender.Install(source).Start(Seconds(0.1 * i / flows));
+        sender.Install(hosts.Get(2 * pair)).Start(Seconds(0.1 * i / flows));
     }
 
     Report();

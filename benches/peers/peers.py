@@ -128,7 +128,8 @@ def run(command: list[str], core: int) -> dict[str, Any]:
     cpu_s = usage.ru_utime + usage.ru_stime
     limited = cpu_s >= CPU_LIMIT_S - 1 and process.returncode < 0
     if process.returncode != 0 and not limited:
-        raise RuntimeError(f"{' '.join(command)}: exit status {process.returncode}")
+        why = "no memory?" if process.returncode == -9 else "see above"
+        sys.exit(f"error: {' '.join(command)}: exit status {process.returncode} ({why})")
     progress = re.findall(r"^([\d.]+(?:e-?\d+)?) (\d+)$", output, re.MULTILINE)
     simulated_s, packets = progress[-1] if progress else ("0", "0")
     return {
