@@ -103,9 +103,11 @@ impl Simulation {
             events.push(Time::ZERO, Event::Sample);
         }
         for (index, flow) in self.flows.iter().enumerate() {
-            let stop = flow.stop.unwrap_or(Time::NEVER);
-            if flow.start < stop {
-                events.push(flow.start, Event::Start(index as u32));
+            if flow.stop.is_some_and(|stop| stop <= flow.start) {
+                continue;
+            }
+            events.push(flow.start, Event::Start(index as u32));
+            if let Some(stop) = flow.stop {
                 events.push(stop, Event::Stop(index as u32));
             }
         }

@@ -1,8 +1,8 @@
 //! A flow: its source, its two hosts, what is measured of it.
 
 use super::Cbr;
+use super::host::{Alarm, Processing};
 use super::meter::Meter;
-use crate::net::{Alarm, Processing};
 use crate::scenario::{self, Traffic};
 use crate::tcp::{Endpoint, Stats};
 use crate::trace::{FlowSummary, Histogram};

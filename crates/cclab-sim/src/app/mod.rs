@@ -2,6 +2,7 @@
 
 mod cbr;
 mod flow;
+mod host;
 mod meter;
 
 pub use cbr::Cbr;

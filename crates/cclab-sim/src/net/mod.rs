@@ -16,7 +16,7 @@ pub use service::{Propagation, Service};
 use crate::engine::Wheel;
 use crate::scenario::{Sampling, Scenario};
 use crate::trace::{EventKind, LinkSamples, LinkSummary, PacketLog};
-use cclab_algo::{Duration, Time};
+use cclab_algo::Time;
 use link::{Outcome, Pending};
 
 /// What is due.
@@ -222,96 +222,5 @@ impl Network {
             }
         }
         (&self.tallies, under_way)
-    }
-}
-
-/// When a host wants to be woken, against what is in the event queue.
-///
-/// A wanted time that moves later is left alone: the early entry fires, finds nothing due and arms the later
-/// one. At most two entries are live (a near one before a far one, such as pacing before retransmission); an
-/// entry that was pushed out is recognised by its time when it fires.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Alarm {
-    near: Time,
-    far: Time,
-}
-
-impl Alarm {
-    pub(crate) const fn new() -> Alarm {
-        Alarm { near: Time::NEVER, far: Time::NEVER }
-    }
-
-    /// The host wants to be woken at `at`: the time of a new entry, if one is needed.
-    pub(crate) fn want(&mut self, at: Time) -> Option<Time> {
-        (at < self.near).then(|| {
-            self.far = self.near;
-            self.near = at;
-            at
-        })
-    }
-
-    /// An entry fired at `now`: whether it is a live one.
-    pub(crate) fn fires(&mut self, now: Time) -> bool {
-        let live = now == self.near;
-        if live {
-            self.near = self.far;
-            self.far = Time::NEVER;
-        }
-        live
-    }
-}
-
-/// The source host's processing time: packets leave it in order, each later by a draw.
-pub(crate) struct Processing {
-    max: Duration,
-    rng: cclab_algo::rng::Stream,
-    packets: std::collections::VecDeque<(Time, Packet)>,
-    last: Time,
-}
-
-impl Processing {
-    pub(crate) fn new(max: Duration, rng: cclab_algo::rng::Stream) -> Processing {
-        Processing { max, rng, packets: std::collections::VecDeque::new(), last: Time::ZERO }
-    }
-
-    /// Takes a packet in; says when it leaves, if it is the only one, so that its event is to be scheduled.
-    pub(crate) fn push(&mut self, now: Time, packet: Packet) -> Option<Time> {
-        let delay = Duration(self.rng.below(self.max.0.saturating_add(1)));
-        self.last = self.last.max(now + delay);
-        self.packets.push_back((self.last, packet));
-        (self.packets.len() == 1).then_some(self.last)
-    }
-
-    /// The first packet leaves; and when the next one does, if there is one.
-    pub(crate) fn pop(&mut self) -> (Packet, Option<Time>) {
-        let (_, packet) = self.packets.pop_front().expect("a release means a packet in processing");
-        (packet, self.packets.front().map(|&(at, _)| at))
-    }
-
-    /// Packets in processing.
-    pub(crate) fn len(&self) -> u64 {
-        self.packets.len() as u64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_alarm_moves_later_without_a_new_entry() {
-        let mut alarm = Alarm::new();
-        assert_eq!(alarm.want(Time(200)), Some(Time(200)));
-        assert_eq!(alarm.want(Time(300)), None, "left until 200");
-        assert_eq!(alarm.want(Time(10)), Some(Time(10)));
-        assert_eq!(alarm.want(Time(300)), None);
-        assert!(alarm.fires(Time(10)));
-        assert_eq!(alarm.want(Time(300)), None, "the entry at 200 is still there");
-        assert!(alarm.fires(Time(200)));
-        assert_eq!(alarm.want(Time(300)), Some(Time(300)));
-        // three live ones: the farthest is given up and ignored when it fires
-        alarm.want(Time(290));
-        alarm.want(Time(280));
-        assert!(alarm.fires(Time(280)) && alarm.fires(Time(290)) && !alarm.fires(Time(300)));
     }
 }
