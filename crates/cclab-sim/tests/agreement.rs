@@ -1,0 +1,149 @@
+//! The simulator against ns-2 and against a Linux kernel, on scenarios whose outcome a law or a recovery decides.
+//!
+//! Two flows of one algorithm over a fast bottleneck with a small buffer: ns-2.35, TCP-Linux agents, one run each,
+//! the second 50 to 200 of 200. A transfer over a lossy link: Linux 6.18 over an emulated link, mean of three.
+
+use cclab_sim::scenario::Scenario;
+use cclab_sim::trace::RunResult;
+
+fn run(toml: &str, seed: u64) -> RunResult {
+    let scenario = Scenario::from_toml(toml).unwrap_or_else(|e| panic!("{e}"));
+    cclab_sim::sim::run(&scenario, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}"))
+}
+
+/// Goodputs in Mbit/s and utilisation, from `warmup` to `end` seconds.
+fn two_flows(law: &str, rtt_ms: u32, warmup: u32, end: u32) -> ([f64; 2], f64) {
+    let result = run(
+        &format!(
+            r#"
+            name = "two-{law}"
+            duration = "{end} s"
+            warmup = "{warmup} s"
+            record = {{ samples = "off" }}
+            [network]
+            topology = "dumbbell"
+            rate = "250 Mbit/s"
+            rtt = "{rtt_ms} ms"
+            queue = {{ discipline = "droptail", limit = "0.2 BDP" }}
+            access = {{ rate = "1 Gbit/s", delay = "1 ms" }}
+            [[flows]]
+            cc = "{law}"
+            [[flows]]
+            cc = "{law}"
+            start = "1 s"
+            "#
+        ),
+        1,
+    );
+    let bottleneck = result.links.iter().find(|l| l.name == "bottleneck").expect("a dumbbell has one");
+    ([0, 1].map(|i| result.flows[i].goodput_bps / 1e6), bottleneck.utilisation)
+}
+
+/// Equal flows at 42 ms: each within 15 %, utilisation within two points.
+fn close(law: &str, warmup: u32, end: u32, flows: [f64; 2], utilisation: f64) {
+    let (ours, used) = two_flows(law, 42, warmup, end);
+    assert!((used - utilisation).abs() <= 0.02, "{law}: utilisation {used}, ns-2 {utilisation}");
+    for (ours, theirs) in ours.into_iter().zip(flows) {
+        assert!((ours / theirs - 1.0).abs() <= 0.15, "{law}: {ours} Mbit/s, ns-2 {theirs}");
+    }
+}
+
+#[test]
+fn two_reno_flows_at_42_ms_as_in_ns2() {
+    close("reno", 50, 110, [105.19, 105.55], 0.8720);
+}
+
+/// Vegas keeps the difference that its starts made: it tells whether slow start, its end and the small steps agree.
+#[test]
+fn two_vegas_flows_at_42_ms_as_in_ns2() {
+    close("vegas", 50, 110, [88.05, 153.62], 1.0);
+}
+
+/// Which CUBIC flow is ahead over so few epochs is luck (in ns-2 the first by a factor of 1.9, in ns-3.48 the second
+/// by 1.2): the sum, within two points of both, and neither starved.
+#[test]
+fn two_cubic_flows_at_42_ms_as_in_ns2_and_ns3() {
+    let (ours, used) = two_flows("cubic", 42, 50, 110);
+    assert!((0.9896 - 0.02..=1.0).contains(&used), "utilisation {used}, ns-2 0.9995, ns-3 0.9896");
+    let sum = ours[0] + ours[1];
+    assert!((238.5 * 0.98..241.6 * 1.01).contains(&sum), "{sum} Mbit/s, ns-2 241.5, ns-3 238.5");
+    assert!(ours.iter().all(|&flow| flow > sum / 4.0), "{ours:?}");
+}
+
+/// At 162 ms a sawtooth lasts three minutes: utilisation within three points, and the first flow ahead.
+#[test]
+fn two_reno_flows_at_162_ms_as_in_ns2() {
+    let (ours, used) = two_flows("reno", 162, 50, 200);
+    assert!((used - 0.8909).abs() <= 0.03, "utilisation {used}, ns-2 0.8909");
+    assert!((ours[0] / 168.85 - 1.0).abs() <= 0.15 && (ours[1] / 46.46 - 1.0).abs() <= 0.15, "{ours:?}");
+}
+
+/// Mean goodput over `seeds` of 25 MB over 10 Mbit/s, packets of 1400 bytes, 100 waiting, from the first data on.
+fn lossy(law: &str, rtt_ms: u32, applies_to: &str, percent: f64, seeds: u64) -> f64 {
+    let toml = format!(
+        r#"
+        name = "lossy-{law}"
+        duration = "120 s"
+        record = {{ samples = "off" }}
+        [network]
+        topology = "dumbbell"
+        rate = "10 Mbit/s"
+        rtt = "{rtt_ms} ms"
+        queue = {{ discipline = "droptail", limit = "100 packets" }}
+        loss = {{ {applies_to} = "{percent}%" }}
+        [[flows]]
+        cc = "{law}"
+        size = "25 MB"
+        packet_size = "1400 B"
+        "#
+    );
+    let goodput = |seed| {
+        let flow = run(&toml, seed).flows.remove(0);
+        let opening = f64::from(rtt_ms) / 1e3;
+        if flow.fct_s.is_nan() { flow.goodput_bps } else { 25e6 * 8.0 / (flow.fct_s - opening) }
+    };
+    (1..=seeds).map(goodput).sum::<f64>() / seeds as f64 / 1e6
+}
+
+/// Loss on data, in percent, and what Linux transfers, Mbit/s: within 10 % up to a loss of 3 %, 20 % at 5 %.
+fn like_linux(law: &str, rtt_ms: u32, linux: [(f64, f64); 4]) {
+    for (percent, theirs) in linux {
+        let ours = lossy(law, rtt_ms, "data", percent, 6);
+        let tolerance = if percent <= 3.0 { 0.10 } else { 0.20 };
+        let off = ours / theirs - 1.0;
+        assert!(
+            off.abs() <= tolerance,
+            "{law}, {rtt_ms} ms, {percent} %: {ours:.3} Mbit/s, Linux {theirs} ({off:+.3})"
+        );
+    }
+}
+
+#[test]
+fn reno_under_loss_at_1_ms_as_in_linux() {
+    like_linux("reno", 1, [(0.0, 9.628), (1.0, 9.624), (3.0, 9.481), (5.0, 8.902)]);
+}
+
+#[test]
+fn reno_under_loss_at_20_ms_as_in_linux() {
+    like_linux("reno", 20, [(0.0, 9.617), (1.0, 5.547), (3.0, 2.921), (5.0, 2.069)]);
+}
+
+#[test]
+fn cubic_under_loss_at_1_ms_as_in_linux() {
+    like_linux("cubic", 1, [(0.0, 9.628), (1.0, 9.590), (3.0, 9.232), (5.0, 7.465)]);
+}
+
+#[test]
+fn cubic_under_loss_at_20_ms_as_in_linux() {
+    like_linux("cubic", 20, [(0.0, 9.619), (1.0, 5.083), (3.0, 2.391), (5.0, 1.654)]);
+}
+
+/// Beyond, the order: Linux moves 5.34 (Reno) and 3.11 Mbit/s (CUBIC) at 10 % and 1 ms, 1.31 and 1.02 at 20 ms.
+#[test]
+fn at_ten_percent_reno_stays_ahead_of_cubic_as_in_linux() {
+    for (rtt_ms, reno, cubic) in [(1, 5.343, 3.113), (20, 1.311, 1.021)] {
+        let (r, c) = (lossy("reno", rtt_ms, "data", 10.0, 6), lossy("cubic", rtt_ms, "data", 10.0, 6));
+        assert!(r > 1.1 * c, "{rtt_ms} ms: Reno {r:.3}, CUBIC {c:.3} Mbit/s");
+        assert!((r / reno - 1.0).abs() < 0.2 && (c / cubic - 1.0).abs() < 0.2, "{rtt_ms} ms: {r:.3}, {c:.3} Mbit/s");
+    }
+}
