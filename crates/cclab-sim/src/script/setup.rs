@@ -73,7 +73,6 @@ impl Setup {
         match option.key.as_str() {
             "tolerance_usecs" => self.tolerance = Duration::from_micros(number(&key, &option.value)?),
             "tcp_ts_tick_usecs" => self.timestamp_tick = number(&key, &option.value)?,
-            "mss" => self.mss = number(&key, &option.value)?,
             "mtu" => self.mss = number::<u32>(&key, &option.value)?.saturating_sub(40),
             _ => notes.push(format!("line {}: {key} does nothing here", option.line)),
         }

@@ -23,6 +23,10 @@ pub(super) struct Descriptors {
     connecting: bool,
     /// This end will write no more.
     shut: bool,
+    /// TCP_CORK: a part of a segment waits.
+    corked: bool,
+    /// Bytes written and held back by TCP_CORK or MSG_MORE.
+    held: u64,
     /// The error that SO_ERROR reports was fetched.
     error_taken: bool,
 }
@@ -120,7 +124,7 @@ impl World {
                 let dont_wait = has_symbol(call, "MSG_DONTWAIT");
                 Ok(self.read(number(call, 2), self.blocks(descriptor) && !dont_wait))
             }
-            "write" | "send" | "sendto" => Ok(Some(self.write(number(call, 2)))),
+            "write" | "send" | "sendto" => Ok(Some(self.write(number(call, 2), has_symbol(call, "MSG_MORE")))),
             "close" => {
                 self.close(descriptor);
                 done(0)
@@ -221,22 +225,33 @@ impl World {
         }
     }
 
-    /// The send buffer has no bound: a write always takes everything.
-    fn write(&mut self, bytes: i64) -> Returned {
+    /// The send buffer has no bound: a write always takes everything. `more`: the rest of a segment waits.
+    fn write(&mut self, bytes: i64, more: bool) -> Returned {
         if let Some(error) = self.error() {
             return Err(error);
         }
-        let Some(endpoint) = &mut self.endpoint else { return Err("EPIPE") };
-        if self.descriptors.shut {
+        if self.endpoint.is_none() || self.descriptors.shut {
             return Err("EPIPE");
         }
-        endpoint.write(self.now, bytes.max(0) as u64);
+        self.descriptors.held += bytes.max(0) as u64;
+        self.release(more || self.descriptors.corked);
         Ok(bytes)
+    }
+
+    /// Hands the endpoint what was held back; `whole`: only whole segments.
+    fn release(&mut self, whole: bool) {
+        let Some(endpoint) = &mut self.endpoint else { return };
+        let rest = if whole { self.descriptors.held % u64::from(endpoint.config().mss) } else { 0 };
+        endpoint.write(self.now, self.descriptors.held - rest);
+        self.descriptors.held = rest;
     }
 
     fn close(&mut self, descriptor: i64) {
         if self.descriptors.listening && self.descriptors.socket == Some(descriptor) {
             self.descriptors.listening = false;
+        } else if self.state() == State::SynSent {
+            // Nothing is open yet: the connection is forgotten (RFC 9293 §3.10.4).
+            self.endpoint = None;
         } else {
             self.shut();
         }
@@ -244,6 +259,7 @@ impl World {
 
     fn shut(&mut self) {
         self.descriptors.shut = true;
+        self.release(false);
         if let Some(endpoint) = &mut self.endpoint {
             endpoint.close(self.now);
         }
@@ -270,7 +286,17 @@ impl World {
         let open = self.endpoint.is_some();
         match option.as_str() {
             "SO_REUSEADDR" | "SO_REUSEPORT" => {}
-            "TCP_NODELAY" if !open => self.setup.set_nagle(value == 0),
+            "TCP_NODELAY" => {
+                self.setup.set_nagle(value == 0);
+                if let Some(endpoint) = &mut self.endpoint {
+                    endpoint.set_nagle(value == 0);
+                }
+                self.release(self.descriptors.corked && value == 0);
+            }
+            "TCP_CORK" => {
+                self.descriptors.corked = value != 0;
+                self.release(value != 0);
+            }
             "TCP_MAXSEG" if !open => self.setup.set_mss(value.clamp(1, 65_535) as u32),
             "SO_RCVBUF" if !open => self.setup.set_receive_buffer(value.max(0) as u64),
             "TCP_CONGESTION" if !open => match call.args.get(3) {

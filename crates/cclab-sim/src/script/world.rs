@@ -167,17 +167,31 @@ impl World {
         let mut segment = packet.to_segment();
         segment.ts_ecr = self.stamps.on_wire(segment.ts_ecr);
         segment.sent = self.now;
-        if self.endpoint.is_none() {
-            if !(self.descriptors.listening && segment.flags.has(Flags::SYN)) {
-                return Err("there is no socket for this packet".to_owned());
-            }
+        let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
+        if self.endpoint.is_none() && self.descriptors.listening && opens {
             self.open(true);
         }
-        let endpoint = self.endpoint.as_mut().expect("it was opened above");
-        let before = endpoint.state();
-        endpoint.on_segment(self.now, &segment, segment.ecn == 3);
-        self.reset |= segment.flags.has(Flags::RST) && before != State::Closed && endpoint.state() == State::Closed;
+        match &mut self.endpoint {
+            Some(endpoint) if endpoint.state() != State::Closed => {
+                endpoint.on_segment(self.now, &segment, segment.ecn == 3);
+                self.reset |= segment.flags.has(Flags::RST) && endpoint.state() == State::Closed;
+            }
+            _ => self.refuse(&segment),
+        }
         self.settle()
+    }
+
+    /// The host's answer to a packet that no connection takes (RFC 9293 §3.10.7.1).
+    fn refuse(&mut self, segment: &Segment) {
+        if segment.flags.has(Flags::RST) {
+            return;
+        }
+        let reset = if segment.flags.has(Flags::ACK) {
+            Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
+        } else {
+            Segment { ack: segment.end(), flags: Flags::RST | Flags::ACK, ..Segment::default() }
+        };
+        self.sent.push_back((self.now, reset));
     }
 
     /// Makes the endpoint, which listens or connects.

@@ -326,6 +326,10 @@ impl Endpoint {
             self.snd.write_end = self.snd.snd_nxt.max(1);
         }
     }
+    /// Nagle's algorithm on or off (TCP_NODELAY is its opposite).
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.snd.config.nagle = nagle;
+    }
     /// Whether the application reads at once whatever arrives in order (the default) or calls
     /// [`read`](Self::read).
     pub fn set_auto_read(&mut self, auto: bool) {
