@@ -72,7 +72,7 @@ fn cubic_follows_its_response_function() {
             for (fast_convergence, tolerance) in [(false, 0.05), (true, 0.12)] {
                 let given = [("fast_convergence", Given::Flag(fast_convergence))];
                 let cubic = law_of(flavour, "cubic", (expected * 4.0 / 3.7) as u32, &given);
-                let w = mean_window(cubic, Duration::from_millis(100), p, 3);
+                let w = mean_window(cubic, Duration::from_millis(100), p, 5);
                 assert_within(w, expected, tolerance, &format!("cubic, {flavour:?}, p = {p}, {fast_convergence}"));
             }
         }
