@@ -116,7 +116,7 @@ def test_options_ecn_and_names_are_read_as_meant(tmp_path: Path) -> None:
     syn, syn_ack, first = packets[:3]
     assert int(syn["tcp.flags"], 16) == 0x0C2, "SYN, ECE, CWR (RFC 3168 §6.1.1)"
     assert int(syn_ack["tcp.flags"], 16) == 0x052, "SYN, ACK, ECE"
-    assert syn["ip.dsfield.ecn"] == "0", "not-ECT on SYNs"
+    assert (syn["ip.dsfield.ecn"], first["ip.dsfield.ecn"]) == ("0", "2"), "not-ECT on SYNs, ECT(0) on data"
     for packet in (syn, syn_ack):
         assert all(packet[field] for field in fields)
         assert packet["tcp.hdr_len"] == "40"

@@ -9,7 +9,6 @@
 //! * [`units`], [`math`], [`rng`]: integer nanoseconds, platform-independent functions, named streams.
 
 pub mod cc;
-pub mod estimate;
 pub mod math;
 pub mod params;
 pub mod rng;

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     use super::{PyModule, PyModuleMethods, Python, error};
-    use cclab_sim::scenario;
+    use cclab_sim::{scenario, script};
     use pyo3::{Bound, PyResult, pyfunction};
 
     #[pymodule_export]
@@ -50,6 +50,13 @@ mod _core {
     #[pyfunction]
     fn example(py: Python<'_>) -> PyResult<String> {
         error::guard(py, || Ok(scenario::example().to_string()))
+    }
+
+    /// Run a timeline script in packetdrill's language; the verdict, as JSON.
+    #[pyfunction]
+    fn run_script(py: Python<'_>, text: &str, name: &str) -> PyResult<String> {
+        let report = error::guard(py, || Ok(py.detach(|| script::run(text, name))))?;
+        Ok(report.to_json())
     }
 
     /// Panics, for the test that a panic becomes an exception.

@@ -144,6 +144,9 @@ fn tables<'py>(py: Python<'py>, result: RunResult, given: &[Link]) -> PyResult<B
     Ok(out)
 }
 
+/// One figure of a distribution.
+type Part = fn(&Distribution) -> f64;
+
 /// A table as a dict of columns.
 struct Table<'py> {
     columns: Bound<'py, PyDict>,
@@ -164,7 +167,7 @@ impl<'py> Table<'py> {
     }
     fn distribution(&mut self, of: &str, values: impl Iterator<Item = Distribution>) -> PyResult<()> {
         let values: Vec<Distribution> = values.collect();
-        let parts: [(&str, fn(&Distribution) -> f64); 7] = [
+        let parts: [(&str, Part); 7] = [
             ("mean_s", |d| d.mean),
             ("var_s2", |d| d.variance),
             ("min_s", |d| d.min),

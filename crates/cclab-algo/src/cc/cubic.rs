@@ -8,7 +8,7 @@
 //! * ssthresh: RFC β · FlightSize; Linux β · W;
 //! * the Reno-friendly W_est: RFC α = 3(1−β)/(1+β) until W_est reaches the window before the loss, then 1;
 //!   Linux one segment per (1+β)/(3(1−β)) W acknowledged (8ths, truncated: 15/8), always;
-//! * a timeout: the RFC starts the next curve at its lowest point (K = 0); Linux forgets everything;
+//! * a timeout: the RFC starts the next curve on its plateau (K = 0); Linux forgets everything;
 //! * an undo: the RFC restores the curve; Linux only W and ssthresh;
 //! * idle and application-limited time: the RFC counts neither in t; Linux leaves out idle time only.
 

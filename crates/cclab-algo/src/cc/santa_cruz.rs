@@ -1,8 +1,8 @@
 //! TCP Santa Cruz: keep n packets in the bottleneck's queue, judged by relative delays of the forward path.
 //!
 //! Source: C. Parsa, J.J. Garcia-Luna-Aceves, "Improving TCP Congestion Control over Internets with
-//! Heterogeneous Transmission Media", ICNP 1999. The receiver tells when each packet arrived, so what happens to
-//! the ACKs on their way back does not matter.
+//! Heterogeneous Transmission Media", ICNP 1999. The receiver tells when each packet arrived, so delay and
+//! loss of ACKs do not enter the judgement.
 //!
 //! For packets i and then j, sent at S and received at R, the relative forward delay is
 //! D^F = (R_j − R_i) − (S_j − S_i): by so much did the queue grow. Summed from the start of the connection it

@@ -1,1 +1,0 @@
-//! Estimators that several laws share.

@@ -1,0 +1,56 @@
+"""Timeline scripts through the command line and the core."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cclab import _core
+
+TIMELINES = Path(__file__).parents[1] / "timelines"
+SCRIPTS = sorted(TIMELINES.glob("*.pkt"))
+
+# The peer's SYN takes one sequence number (RFC 9293 §3.4), so the right answer is `ack 1`.
+WRONG = """\
+0    socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0   bind(3, ..., ...) = 0
++0   listen(3, 1) = 0
++0   < S 0:0(0) win 32792 <mss 1460>
++0   > S. 0:0(0) ack 2 <...>
+"""
+
+
+def test_all_of_ours_pass(cli):
+    assert SCRIPTS
+    status, out, err = cli("script", *SCRIPTS)
+    assert status == 0, out
+    assert out.splitlines() == [f"pass  {path}" for path in SCRIPTS]
+    assert f"{len(SCRIPTS)} passed, 0 failed." in err
+
+
+def test_the_first_difference_is_shown(cli, tmp_path):
+    wrong = tmp_path / "wrong.pkt"
+    wrong.write_text(WRONG)
+    status, out, err = cli("script", SCRIPTS[0], wrong)
+    assert status == 1
+    assert f"pass  {SCRIPTS[0]}\nFAIL  {wrong}\n" in out
+    assert f"{wrong}:5: " in out
+    assert "ack" in out
+    assert "1 passed, 1 failed." in err
+    wrong.write_text(WRONG.replace("ack 2", "ack 1"))
+    assert cli("script", wrong)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", "+0 < S 0:0(0", "+0 > . 1:1(0) ack 1", "\x00", "0.1 " * 9999]
+)
+def test_nonsense_is_a_verdict_and_no_crash(text):
+    verdict = json.loads(_core.run_script(text, "x"))
+    assert set(verdict) == {"name", "passed", "line", "message", "notes"}
+    assert verdict["passed"] == (text.strip() == "")
+
+
+def test_a_shell_command_is_told_and_not_run(tmp_path):
+    verdict = json.loads(_core.run_script(f"`touch {tmp_path / 'x'}`\n", "x"))
+    assert any("touch" in note for note in verdict["notes"])
+    assert list(tmp_path.iterdir()) == []
