@@ -69,7 +69,7 @@ pub enum Comparison {
 /// # Errors
 /// The byte offset and what is wrong there.
 pub fn parse(code: &str) -> Result<Vec<Statement>, (usize, String)> {
-    let mut parser = Parser { code, at: 0, depth: 0 };
+    let mut parser = Parser { code, at: 0, depth: 0, nesting: 0 };
     let mut statements = Vec::new();
     loop {
         parser.blanks_and_ends();
@@ -89,7 +89,12 @@ struct Parser<'a> {
     at: usize,
     /// Open parentheses: inside them, lines do not end a statement.
     depth: usize,
+    /// Operators that wait for their operand.
+    nesting: usize,
 }
+
+/// Parentheses, signs and `not` inside each other; more is not a script.
+const MAX_DEPTH: usize = 100;
 
 type Parsed<T> = Result<T, (usize, String)>;
 
@@ -205,6 +210,16 @@ impl<'a> Parser<'a> {
         self.at = self.code.len();
     }
 
+    fn nested(&mut self, parse: fn(&mut Self) -> Parsed<Expr>) -> Parsed<Expr> {
+        if self.nesting == MAX_DEPTH {
+            return Err((self.at, format!("this is nested more than {MAX_DEPTH} deep")));
+        }
+        self.nesting += 1;
+        let expr = parse(self);
+        self.nesting -= 1;
+        expr
+    }
+
     fn or(&mut self) -> Parsed<Expr> {
         let mut left = self.and()?;
         while self.word("or") {
@@ -222,7 +237,7 @@ impl<'a> Parser<'a> {
     }
 
     fn not(&mut self) -> Parsed<Expr> {
-        if self.word("not") { Ok(Expr::Not(Box::new(self.not()?))) } else { self.comparison() }
+        if self.word("not") { Ok(Expr::Not(Box::new(self.nested(Self::not)?))) } else { self.comparison() }
     }
 
     fn comparison(&mut self) -> Parsed<Expr> {
@@ -255,11 +270,11 @@ impl<'a> Parser<'a> {
 
     fn unary(&mut self) -> Parsed<Expr> {
         if self.take("-") {
-            return Ok(Expr::Minus(Box::new(self.unary()?)));
+            return Ok(Expr::Minus(Box::new(self.nested(Self::unary)?)));
         }
         if self.take("(") {
             self.depth += 1;
-            let inner = self.or()?;
+            let inner = self.nested(Self::or)?;
             self.expect(")")?;
             self.depth -= 1;
             return Ok(inner);
@@ -294,9 +309,9 @@ impl<'a> Parser<'a> {
             return Ok(Expr::Name(word.to_owned()));
         }
         self.depth += 1;
-        let mut arguments = vec![self.or()?];
+        let mut arguments = vec![self.nested(Self::or)?];
         while self.take(",") {
-            arguments.push(self.or()?);
+            arguments.push(self.nested(Self::or)?);
         }
         self.expect(")")?;
         self.depth -= 1;
@@ -447,6 +462,8 @@ mod tests {
     fn what_is_not_known_is_named() {
         assert_eq!(value("tcpi_foo == 1"), Err("tcpi_foo is not known here".to_owned()));
         assert_eq!(value("round(x)"), Err("round with 1 arguments is not known here".to_owned()));
+        let deep = format!("{}1{}", "(".repeat(5000), ")".repeat(5000));
+        assert!(value(&deep).unwrap_err().contains("more than 100 deep"));
         assert_eq!(value("1 / 0"), Err("division by zero".to_owned()));
         assert!(value("1 +").unwrap_err().contains("expected a number or a name"));
     }

@@ -38,6 +38,9 @@ fn line_of(before: &str) -> usize {
     before.matches('\n').count() + 1
 }
 
+/// Lists inside each other; more is not a script.
+const MAX_DEPTH: usize = 20;
+
 struct Fault {
     at: usize,
     message: String,
@@ -443,14 +446,14 @@ impl<'a> Parser<'a> {
         self.expect("(")?;
         let mut args = Vec::new();
         while !self.take(")")? {
-            args.push(self.value()?);
+            args.push(self.value(0)?);
             if !self.take(",")? {
                 self.expect(")")?;
                 break;
             }
         }
         self.expect("=")?;
-        let result = self.value()?;
+        let result = self.value(0)?;
         let errno = match self.peek_word()? {
             word if word.starts_with('E') => {
                 self.at += word.len();
@@ -464,8 +467,11 @@ impl<'a> Parser<'a> {
         Ok(Call { name, args, result, errno })
     }
 
-    fn value(&mut self) -> Parsed<Value> {
+    fn value(&mut self, depth: usize) -> Parsed<Value> {
         self.blanks()?;
+        if depth > MAX_DEPTH {
+            return self.fault(format!("this is nested more than {MAX_DEPTH} deep"));
+        }
         let rest = self.rest();
         if self.take("...")? {
             return Ok(Value::Whatever);
@@ -473,7 +479,7 @@ impl<'a> Parser<'a> {
         if self.take("[")? {
             let mut list = Vec::new();
             while !self.take("]")? {
-                list.push(self.value()?);
+                list.push(self.value(depth + 1)?);
                 if !self.take(",")? {
                     self.expect("]")?;
                     break;

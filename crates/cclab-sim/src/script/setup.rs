@@ -10,8 +10,11 @@ use cclab_algo::rng::Stream;
 /// Bytes that the timestamp option takes of every segment, padding included.
 const TIMESTAMPS: u32 = 12;
 
-/// The MSS of an Ethernet path: 1500 bytes without the headers of IPv4 and TCP.
-const ETHERNET_MSS: u32 = 1460;
+/// Bytes of the headers of IPv4 and TCP without options.
+const HEADERS: u32 = 40;
+
+/// The MSS of an Ethernet path.
+const ETHERNET_MSS: u32 = 1500 - HEADERS;
 
 /// Whom ECN is granted (`net.ipv4.tcp_ecn`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +76,7 @@ impl Setup {
         match option.key.as_str() {
             "tolerance_usecs" => self.tolerance = Duration::from_micros(number(&key, &option.value)?),
             "tcp_ts_tick_usecs" => self.timestamp_tick = number(&key, &option.value)?,
-            "mtu" => self.mss = number::<u32>(&key, &option.value)?.saturating_sub(40),
+            "mtu" => self.mss = within::<u32>(&key, &option.value, 104, 65_535)? - HEADERS,
             _ => notes.push(format!("line {}: {key} does nothing here", option.line)),
         }
         Ok(())
@@ -106,15 +109,15 @@ impl Setup {
                 config.sack = matches!(config.recovery, Recovery::Sack | Recovery::Rack);
             }
             "cc" => self.congestion_control(value)?,
-            "mss" => self.mss = number(key, value)?,
+            "mss" => self.mss = within(key, value, 64, 65_495)?,
             "sack" => config.sack = flag(key, value)?,
             "timestamps" => config.timestamps = flag(key, value)?,
             "window_scaling" => config.window_scaling = flag(key, value)?,
             "ecn" => self.ecn = if flag(key, value)? { EcnUse::Always } else { EcnUse::Never },
-            "initial_window" => config.initial_window = number(key, value)?,
-            "initial_ssthresh" => config.initial_ssthresh = Some(number::<u64>(key, value)?),
-            "receive_buffer" => config.receive_buffer = number(key, value)?,
-            "ack_every" => config.delayed_ack.every = number(key, value)?,
+            "initial_window" => config.initial_window = within(key, value, 1, 65_535)?,
+            "initial_ssthresh" => config.initial_ssthresh = Some(within(key, value, 1, 1 << 40)?),
+            "receive_buffer" => config.receive_buffer = within(key, value, 1, 1 << 30)?,
+            "ack_every" => config.delayed_ack.every = within(key, value, 1, 1000)?,
             "ack_timeout" => config.delayed_ack.timeout = milliseconds(key, value)?,
             "ack_adaptive" => config.delayed_ack.adaptive = flag(key, value)?,
             "quickack" => config.delayed_ack.quickack = number(key, value)?,
@@ -129,7 +132,7 @@ impl Setup {
             "rto_max" => config.rto.max = milliseconds(key, value)?,
             "rto_initial" => config.rto.initial = milliseconds(key, value)?,
             "rto_granularity" => config.rto.granularity = milliseconds(key, value)?,
-            "dupthresh" => config.dupthresh = number(key, value)?,
+            "dupthresh" => config.dupthresh = within(key, value, 1, 300)?,
             "limited_transmit" => config.limited_transmit = flag(key, value)?,
             "frto" => config.frto = flag(key, value)?,
             "tlp" => config.tlp = flag(key, value)?,
@@ -257,11 +260,11 @@ impl Setup {
             "tcp_recovery" => config.recovery = if on()? { Recovery::Rack } else { Recovery::Sack },
             "tcp_early_retrans" => config.tlp = on()?,
             "tcp_frto" => config.frto = on()?,
-            "tcp_reordering" => config.dupthresh = number(key, value)?,
+            "tcp_reordering" => config.dupthresh = within(key, value, 1, 300)?,
             "tcp_slow_start_after_idle" => config.slow_start_after_idle = on()?,
             "tcp_rmem" => {
                 let most = value.split_whitespace().last().unwrap_or("");
-                config.receive_buffer = number(key, most)?;
+                config.receive_buffer = within(key, most, 1, 1 << 30)?;
             }
             "tcp_min_tso_segs" | "tcp_tso_win_divisor" | "tcp_wmem" | "tcp_fastopen" | "tcp_syncookies" => {}
             _ => notes.push(format!("line {line}: the sysctl {key} does nothing here")),
@@ -273,10 +276,10 @@ impl Setup {
         for pair in words.windows(2) {
             let [key, value] = pair else { continue };
             match *key {
-                "initcwnd" => self.config.initial_window = number(key, value)?,
+                "initcwnd" => self.config.initial_window = within(key, value, 1, 65_535)?,
                 "rto_min" => self.config.rto.min = milliseconds(key, value.trim_end_matches("ms"))?,
-                "mtu" => self.mss = number::<u32>(key, value)?.saturating_sub(40),
-                "advmss" => self.mss = number(key, value)?,
+                "mtu" => self.mss = within::<u32>(key, value, 104, 65_535)? - HEADERS,
+                "advmss" => self.mss = within(key, value, 64, 65_495)?,
                 "congctl" => self.congestion_control(value)?,
                 "initrwnd" | "quickack" | "hoplimit" | "features" => {
                     notes.push(format!("line {line}: `ip route … {key}` does nothing here"));
@@ -319,6 +322,15 @@ fn not_one_of(key: &str, value: &str, allowed: &str) -> String {
 
 fn number<T: std::str::FromStr>(key: &str, value: &str) -> Result<T, String> {
     value.parse().map_err(|_| format!("{key}: \"{value}\" is not a whole number"))
+}
+
+/// A whole number in `[min, max]`.
+fn within<T>(key: &str, value: &str, min: T, max: T) -> Result<T, String>
+where
+    T: std::str::FromStr + PartialOrd + std::fmt::Display,
+{
+    let n = number(key, value)?;
+    if n >= min && n <= max { Ok(n) } else { Err(format!("{key}: {n} is not between {min} and {max}")) }
 }
 
 fn flag(key: &str, value: &str) -> Result<bool, String> {
@@ -369,6 +381,7 @@ mod tests {
             ("profil", "linux", "directive: unknown \"profil\"; allowed: profile, recovery, cc"),
             ("recovery", "fast", "recovery: unknown \"fast\"; allowed: tahoe, reno, newreno, sack, rack"),
             ("cc", "renoo", "cc: unknown \"renoo\"; allowed: reno"),
+            ("mss", "12", "mss: 12 is not between 64 and 65495"),
             ("ack_every", "two", "ack_every: \"two\" is not a whole number"),
             ("nagle", "yes", "nagle: \"yes\" is not true or false"),
             ("rto_min", "-1 ms", "rto_min: \"-1 ms\" is not a time such as 200 ms or 1 s"),

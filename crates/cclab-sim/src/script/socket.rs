@@ -233,7 +233,7 @@ impl World {
         if self.endpoint.is_none() || self.descriptors.shut {
             return Err("EPIPE");
         }
-        self.descriptors.held += bytes.max(0) as u64;
+        self.descriptors.held = self.descriptors.held.saturating_add(bytes.max(0) as u64);
         self.release(more || self.descriptors.corked);
         Ok(bytes)
     }
@@ -297,8 +297,8 @@ impl World {
                 self.descriptors.corked = value != 0;
                 self.release(value != 0);
             }
-            "TCP_MAXSEG" if !open => self.setup.set_mss(value.clamp(1, 65_535) as u32),
-            "SO_RCVBUF" if !open => self.setup.set_receive_buffer(value.max(0) as u64),
+            "TCP_MAXSEG" if !open => self.setup.set_mss(value.clamp(88, 32_767) as u32),
+            "SO_RCVBUF" if !open => self.setup.set_receive_buffer(value.clamp(1, 1 << 30) as u64),
             "TCP_CONGESTION" if !open => match call.args.get(3) {
                 Some(Value::Text(name)) => self.setup.congestion_control(name)?,
                 Some(Value::List(list)) => match list.as_slice() {

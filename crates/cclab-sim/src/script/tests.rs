@@ -121,3 +121,37 @@ fn a_report_is_json() {
     assert_eq!(value["line"], 2);
     assert!(value["notes"].as_array().unwrap().is_empty());
 }
+
+/// Scripts out of `tests/timelines` with random damage: each is read or refused, played or failed, never worse.
+#[test]
+fn damaged_scripts_do_no_harm() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/timelines");
+    let mut paths: Vec<_> = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "pkt"));
+    paths.sort();
+    let texts: Vec<Vec<char>> =
+        paths.iter().map(|path| std::fs::read_to_string(path).unwrap().chars().collect()).collect();
+    let mut luck = cclab_algo::rng::Stream::new(1, "damage");
+    let mut below = |n: usize| luck.below(n as u64) as usize;
+    const STRANGE: &[char] =
+        &['0', '9', '(', ')', '[', '<', '>', '{', '%', '}', '`', '"', '*', '+', '~', '-', ',', ' ', '\n', 'é'];
+    for _ in 0..3000 {
+        let mut text = texts[below(texts.len())].clone();
+        for _ in 0..1 + below(4) {
+            let (at, length) = (below(text.len()), 1 + below(12));
+            let end = (at + length).min(text.len());
+            match below(3) {
+                0 => drop(text.drain(at..end)),
+                1 => text[at] = STRANGE[below(STRANGE.len())],
+                _ => {
+                    let copy: Vec<char> = text[at..end].to_vec();
+                    let to = below(text.len());
+                    text.splice(to..to, copy);
+                }
+            }
+        }
+        let text: String = text.into_iter().collect();
+        let report = run(&text, "damaged");
+        assert_eq!(report.passed, report.line.is_none(), "{text}\n{report:?}");
+    }
+}
