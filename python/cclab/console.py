@@ -80,6 +80,11 @@ def number(value: Any, digits: int = 4) -> str:
     return f"{value:,.{places}f}"
 
 
+def as_printed(value: float | None) -> str:
+    """A published number with the digits it was printed with."""
+    return "–" if value is None else f"{value:.10g}"
+
+
 def percent(part: float | None) -> str:
     """A share in per cent."""
     return "–" if part is None or not math.isfinite(part) else f"{number(part * 100, 4 if part > 0.1 else 2)} %"

@@ -41,9 +41,7 @@ def test_the_first_difference_is_shown(cli, tmp_path):
     assert cli("script", wrong)[0] == 0
 
 
-@pytest.mark.parametrize(
-    "text", ["", "nonsense", "+0 < S 0:0(0", "+0 > . 1:1(0) ack 1", "\x00", "0.1 " * 9999]
-)
+@pytest.mark.parametrize("text", ["", "nonsense", "+0 < S 0:0(0", "+0 > . 1:1(0) ack 1", "\x00", "0.1 " * 9999])
 def test_nonsense_is_a_verdict_and_no_crash(text):
     verdict = json.loads(_core.run_script(text, "x"))
     assert set(verdict) == {"name", "passed", "line", "message", "notes"}

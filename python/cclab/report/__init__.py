@@ -6,6 +6,7 @@ import base64
 import html
 import re
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from cclab import results, store, studies
-from cclab.console import number, percent
+from cclab.console import as_printed, number, percent
 from cclab.errors import ResultError
 from cclab.results import Result
 
@@ -84,8 +85,15 @@ def _study_page(folder: Path, sealed: bool) -> str:
         "numbers": Counter(row["verdict"] for row in found["comparisons"]),
         "claims": Counter(row["verdict"] for row in found["checks"]),
     }
+    groups = [(item, list(rows)) for item, rows in groupby(found["comparisons"], lambda row: row["item"])]
     return _render(
-        "study.html.j2", found=found, figures=figures, downloads=downloads, counts=counts, title=found["title"]
+        "study.html.j2",
+        comparisons=groups,
+        found=found,
+        figures=figures,
+        downloads=downloads,
+        counts=counts,
+        title=found["title"],
     )
 
 
@@ -93,7 +101,13 @@ def _render(template: str, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"number": number, "percent": percent, "slug": _slug, "difference": _difference}
+    environment.filters |= {
+        "number": number,
+        "percent": percent,
+        "as_printed": as_printed,
+        "slug": _slug,
+        "difference": _difference,
+    }
     style = Markup((_HERE / "style.css").read_text(encoding="utf-8"))  # ours, not a scenario's
     return environment.get_template(template).render(style=style, **values)
 

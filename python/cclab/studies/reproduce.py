@@ -74,7 +74,7 @@ def load(place: Path, *, sealed: bool = True) -> dict[str, Any]:
 
 def tables(found: dict[str, Any]) -> list[Any]:
     """Published beside measured, and the claims in words, for the terminal."""
-    from cclab.console import number, table
+    from cclab.console import as_printed, number, table
 
     made = table(
         found["title"], "Item", "Metric", "Unit", "|Published", "|Measured", "|95 % interval", "|n", "Verdict"
@@ -82,7 +82,7 @@ def tables(found: dict[str, Any]) -> list[Any]:
     for row in found["comparisons"]:
         interval = "–" if row["ci_low"] is None else f"{number(row['ci_low'])} to {number(row['ci_high'])}"
         made.add_row(
-            row["item"], row["metric"], row["unit"], number(row["published"]), number(row["measured"]), interval,
+            row["item"], row["metric"], row["unit"], as_printed(row["published"]), number(row["measured"]), interval,
             str(row["n"]), row["verdict"],
         )  # fmt: skip
     checks = table("claims in words", "Claim", "Verdict")
