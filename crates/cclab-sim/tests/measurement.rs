@@ -19,11 +19,10 @@ fn classic(initial_window: u32) -> Config {
     Config { initial_window, delayed_ack, ..config }
 }
 
-/// Its last segment leaves room for the FIN in the window.
 fn transfer(segments: u64) -> Flow {
     let cc = cc::find("reno").expect("registered");
     let config = Box::new(classic(10));
-    flow("transfer", Traffic::Tcp { size: Some(segments * 960 - 1), config, cc, cc_params: vec![] })
+    flow("transfer", Traffic::Tcp { size: Some(segments * 960), config, cc, cc_params: vec![] })
 }
 
 /// Slow start from 10 segments doubles each round: 10 segments take 1 round, 11 and 30 take 2, 31 and 70 take 3, 100
@@ -37,7 +36,7 @@ fn completion_times_are_whole_rounds() {
         let expected = 0.1 * f64::from(1 + rounds);
         assert!((f.fct_s - expected).abs() < 1e-9, "{segments} segments: {} s, not {expected}", f.fct_s);
         assert!((f.fct_receiver_s - (expected - 0.05)).abs() < 1e-9, "{segments} segments: {}", f.fct_receiver_s);
-        assert_eq!((f.delivered_bytes, f.segments_sent, f.segments_retransmitted), (segments * 960 - 1, segments, 0));
+        assert_eq!((f.delivered_bytes, f.segments_sent, f.segments_retransmitted), (segments * 960, segments, 0));
         assert!((f.rtt.mean - 0.1).abs() < 1e-9 && f.start_s == 0.07);
     }
     let mut scenario = path(0.3, link("there", None, ms(50)), link("back", None, ms(50)));

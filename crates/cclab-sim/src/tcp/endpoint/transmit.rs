@@ -174,8 +174,8 @@ impl Sender {
             return None;
         }
         self.restart_if_idle(now);
-        let space = u64::from(len) + u64::from(fin);
-        if self.in_flight() + space > self.send_window() || self.blocked_by_pacer(now) {
+        // A FIN needs no room of its own in the congestion window (as Linux `tcp_cwnd_test`).
+        if self.in_flight() + u64::from(len) > self.send_window() || self.blocked_by_pacer(now) {
             return None;
         }
         Some(self.transmit_new(now, len, fin))
