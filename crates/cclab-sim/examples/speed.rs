@@ -53,6 +53,7 @@ fn main() {
     let cases = [
         ("udp-800M", udp),
         ("single-800M-reno", dumbbell("reno", 1, 800_000_000, 100, 60.0, true)),
+        ("single-800M-reno-no-ssthresh", dumbbell("reno", 1, 800_000_000, 100, 60.0, false)),
         ("single-800M-cubic", dumbbell("cubic", 1, 800_000_000, 100, 60.0, true)),
         ("single-800M-cubic-no-ssthresh", dumbbell("cubic", 1, 800_000_000, 100, 60.0, false)),
         ("flows-10", dumbbell("cubic", 10, 1_000_000_000, 50, 10.0, true)),
