@@ -72,14 +72,18 @@ def _in_its_own_process(name: str) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def peers() -> list[dict[str, Any]]:
+def peers(names: Sequence[str]) -> list[dict[str, Any]]:
     """The same cases in ns-2 and ns-3, as `benches/peers/peers.py --json` prints them.
+
+    Args:
+        names: Cases; none is all.
 
     Raises:
         RunError: the scripts are not here, or failed.
     """
     script = _peers_script()
-    done = subprocess.run([sys.executable, str(script), "--json"], stdout=subprocess.PIPE, text=True, check=False)
+    command = [sys.executable, str(script), "--json", *(word for name in names for word in ("--case", name))]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         raise RunError(f"{script} failed with status {done.returncode}")
     return list(json.loads(done.stdout))
@@ -117,19 +121,17 @@ def _beside(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> Any:
     from cclab.console import table
 
     made = table(
-        "the same cases elsewhere", "Case", "Simulator", "|Data packets|per CPU s", "|cclab is",
+        "the same cases elsewhere", "Case", "Simulator", "Start", "|Data packets|per CPU s", "|cclab is", "Note"
     )  # fmt: skip
     ours = {row["case"]: row["packets_per_cpu_s"] for row in rows}
     for other in others:
-        name = " ".join(str(part) for part in (other["simulator"], other.get("version")) if part)
-        rate = other.get("packets_per_cpu_s")
-        if rate is None:
-            made.add_row(
-                other.get("case") or "all", name, f"not installed: {other.get('package') or 'see its page'}", ""
-            )
-        else:
-            ratio = ours[other["case"]] / rate if other["case"] in ours else None
-            made.add_row(other["case"], name, _millions(rate), "" if ratio is None else f"{ratio:.1f} × as fast")
+        name = f"{other['simulator']} {other.get('version') or ''}".strip()
+        if other.get("absent"):
+            made.add_row("", name, "", "–", "", f"not installed: {other['install']}")
+            continue
+        rate = other["packets_per_cpu_s"]
+        ratio = f"{ours[other['case']] / rate:.1f} × as fast" if rate and other["case"] in ours else ""
+        made.add_row(other["case"], name, other.get("start", ""), _millions(rate), ratio, other.get("note", ""))
     return made
 
 
@@ -155,13 +157,12 @@ def main() -> None:
     """Run the scenario on stdin; print what it took."""
     from cclab import _core
 
-    text = sys.stdin.read()
-    wall, cpu = time.perf_counter(), time.process_time()
-    simulation = _core.Simulation(text, None)
+    wall = time.perf_counter()
+    simulation = _core.Simulation(sys.stdin.read(), None)
     while simulation.advance(1 << 22) < 1.0:
         pass
     result = simulation.finish()
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    wall, cpu = time.perf_counter() - wall, time.process_time()  # of the whole process, as the peers' is
     figures = {"data_packets": result["data_packets"], "events": result["events"], "cpu_s": cpu, "wall_s": wall}
     print(json.dumps({**figures, "peak_rss_bytes": _peak_rss_bytes()}))
 

@@ -230,7 +230,7 @@ def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...]) -> No
 
     with console.Progress("Measuring") as progress:
         measured = benches.measure(cases, repeat, progress)
-    others = benches.peers() if peers else None
+    others = benches.peers(cases) if peers else None
     if as_json:
         click.echo(results.to_json(measured if others is None else [*measured, *others]))
     else:

@@ -35,12 +35,12 @@ def test_beside_others():
     ours = [{"case": "single-800M", "data_packets": 4_000_000, "events": 9_000_000, "cpu_s": 1.0, "wall_s": 1.0,
              "peak_rss_bytes": 30_000_000, "packets_per_cpu_s": 4e6, "events_per_cpu_s": 9e6, "runs": 3}]  # fmt: skip
     others = [
-        {"simulator": "ns-2", "version": "2.35", "case": "single-800M", "packets_per_cpu_s": 1e6},
-        {"simulator": "ns-3", "version": None, "case": None, "package": "libns3-dev"},
+        {"simulator": "ns-2", "version": "2.35", "case": "single-800M", "start": "cold", "packets_per_cpu_s": 1e6},
+        {"simulator": "ns-3", "absent": True, "install": "apt-get install libns3-dev"},
     ]
     text = as_text(*bench.tables(ours, others))
     assert "4.0 × as fast" in text
-    assert "not installed: libns3-dev" in text
+    assert "not installed: apt-get install libns3-dev" in text
     assert "4 million" in text
 
 
@@ -48,4 +48,4 @@ def test_the_scripts_for_others_are_found_or_missed_clearly(monkeypatch, tmp_pat
     monkeypatch.setattr(bench, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(bench.UnknownNameError, match="in a clone"):
-        bench.peers()
+        bench.peers([])
