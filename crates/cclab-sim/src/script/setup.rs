@@ -209,7 +209,7 @@ impl Setup {
     /// # Errors
     /// A setting that the endpoint has, with a value that it cannot have.
     pub fn shell(&mut self, text: &str, line: usize, notes: &mut Vec<String>) -> Result<(), String> {
-        for command in text.split(['\n', ';']).map(|c| c.split('#').next().unwrap_or("").trim()) {
+        for command in text.replace("\\\n", " ").split(['\n', ';']).map(|c| c.split('#').next().unwrap_or("").trim()) {
             let words: Vec<&str> = command.split_whitespace().collect();
             match words.as_slice() {
                 [] => {}
@@ -219,6 +219,14 @@ impl Setup {
                         self.sysctl(key, value, line, notes)?;
                     }
                 }
+                // A helper of the kernel's collection: sysctls by their files.
+                [file, settings @ ..] if file.ends_with("set_sysctls.py") => {
+                    for (file, value) in settings.iter().filter_map(|word| word.split_once('=')) {
+                        let name = file.trim_start_matches("/proc/sys/").replace('/', ".");
+                        self.sysctl(&name, value, line, notes)?;
+                    }
+                }
+                [file] if file.starts_with("/tmp/sysctl_restore") => {}
                 ["ip", "route", ..] => self.route(&words, line, notes)?,
                 [file, ..] if file.ends_with("defaults.sh") => {
                     self.defaults();
@@ -405,6 +413,9 @@ mod tests {
         assert_eq!(config.rto.min, Duration::from_millis(300));
         assert_eq!(notes.len(), 3, "{notes:?}");
         assert!(notes[1].contains("tcp_foo") && notes[2].contains("`tc`"), "{notes:?}");
+        let helper = "set_sysctls.py /proc/sys/net/ipv4/tcp_sack=1 \\\n /proc/sys/net/ipv4/tcp_timestamps=0";
+        setup.shell(helper, 1, &mut notes).unwrap();
+        assert!(setup.config(false).sack && !setup.config(false).timestamps);
         assert!(setup.shell("sysctl -q net.ipv4.tcp_ecn=3", 1, &mut notes).unwrap_err().contains("AccECN"));
     }
 }

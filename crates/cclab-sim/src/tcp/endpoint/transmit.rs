@@ -24,8 +24,8 @@ impl Sender {
         if !self.open {
             return None;
         }
-        // A probe does not schedule the next one: the RTO runs from it (RFC 8985 §7.3).
-        let probe = self.probe.due;
+        // A probe is no use of the window, and does not schedule the next one: the RTO runs from it (RFC 8985 §7.3).
+        let probe = self.probe.due || self.window_probe_due;
         let out = self.next(now);
         if out.is_some() {
             self.sent_since_stop |= !probe;
