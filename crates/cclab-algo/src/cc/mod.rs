@@ -130,7 +130,8 @@ pub struct OneWay {
 pub struct AckEvent {
     /// Now.
     pub now: Time,
-    /// Bytes newly acknowledged cumulatively.
+    /// Bytes newly acknowledged cumulatively, without those that SACK had reported before: what the window
+    /// may grow by (a hole filled after a thousand SACKs is one segment, as in Linux).
     pub acked_bytes: u64,
     /// Bytes newly delivered: cumulatively or selectively acknowledged for the first time.
     pub delivered_bytes: u64,

@@ -2,6 +2,7 @@
 
 use super::super::segment::{Flags, Segment};
 use super::super::{Config, Recovery};
+use super::pacing::HEADERS;
 use super::validation::Usage;
 use super::{Endpoint, State, timestamp};
 use cclab_algo::cc::RestartEvent;
@@ -160,10 +161,15 @@ impl Endpoint {
         config.mss = peer.min(shake.offered_mss).saturating_sub(options).max(1);
     }
 
-    /// The peer repeats its SYN or SYN-ACK: ours was lost.
-    pub(super) fn on_repeated_syn(&mut self) {
+    /// The peer repeats its SYN or SYN-ACK: ours was lost. Or both opened at once, and this acknowledges our SYN.
+    pub(super) fn on_repeated_syn(&mut self, now: Time, segment: &Segment) {
         if self.state == State::SynReceived {
-            self.handshake.pending = true;
+            if segment.flags.has(Flags::ACK) && segment.ack == 1 {
+                self.establish(now, segment);
+                self.rcv.ack_now = true;
+            } else {
+                self.handshake.pending = true;
+            }
         } else {
             self.rcv.ack_now = true;
         }
@@ -191,6 +197,8 @@ impl Endpoint {
         snd.snd_wnd = u64::from(segment.window) << scale;
         snd.max_wnd = snd.snd_wnd;
         snd.usage = Usage::new(now);
+        snd.pacer.headers = HEADERS + if snd.timestamps { u64::from(TIMESTAMPS) } else { 0 };
+        self.rcv.mss = snd.mss();
         snd.open = true;
         match shake.sent {
             Some(sent) if shake.retransmissions == 0 => snd.rtt_sample(now, now - sent, now - sent),
@@ -198,9 +206,10 @@ impl Endpoint {
                 snd.rtt.after_syn_retransmission();
                 // RFC 5681 §3.1 and Linux: one segment.
                 let cwnd = snd.mss();
-                snd.cc.on_restart(&RestartEvent { now, idle: Duration::ZERO, cwnd, ssthresh: 0 });
+                snd.cc.tell(|cc| cc.on_restart(&RestartEvent { now, idle: Duration::ZERO, cwnd, ssthresh: 0 }));
             }
         }
+        snd.update_pacing();
     }
 }
 

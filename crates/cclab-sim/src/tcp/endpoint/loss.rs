@@ -67,7 +67,7 @@ impl Sender {
             self.board.unmark_lost();
             self.loss_cursor = 0;
         }
-        self.cc.on_undo(&UndoEvent { now });
+        self.cc.tell(|cc| cc.on_undo(&UndoEvent { now }));
         self.undo.marker = 0;
         self.stats.undos += 1;
         self.rack.start_over();
@@ -96,7 +96,8 @@ impl Sender {
 
     /// Everything not SACKed is to be sent again, from a window of one segment.
     pub fn go_back_n(&mut self, now: Time, first: bool) {
-        self.cc.on_timeout(&TimeoutEvent { now, flight_size: self.flight_size(), first });
+        let flight_size = self.flight_size();
+        self.cc.tell(|cc| cc.on_timeout(&TimeoutEvent { now, flight_size, first }));
         if self.board.is_sacked(self.board.head()) {
             self.board.forget_sacks(); // the receiver reneged
         }

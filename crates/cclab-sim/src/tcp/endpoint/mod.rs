@@ -13,6 +13,7 @@ use cclab_algo::cc::{CongestionControl, Phase};
 use cclab_algo::{Duration, Rate, Time};
 
 mod handshake;
+mod law;
 mod loss;
 mod pacing;
 mod probe;
@@ -166,7 +167,7 @@ impl Endpoint {
 
     fn on_connected_segment(&mut self, now: Time, segment: &Segment, ce: bool) {
         if segment.flags.has(Flags::SYN) {
-            return self.on_repeated_syn();
+            return self.on_repeated_syn(now, segment);
         }
         if self.state == State::TimeWait && segment.seq_len() > 0 && !segment.flags.has(Flags::RST) {
             // The peer did not get our last ACK: the same again, and the wait begins anew (RFC 9293 §3.10.7.4).
@@ -203,8 +204,11 @@ impl Endpoint {
 
     /// RFC 9293's window test and RFC 7323's PAWS.
     fn acceptable(&self, segment: &Segment) -> bool {
+        // An ACK that was overtaken is not old data (as Linux `tcp_disordered_ack`).
+        let pure_ack = segment.seq_len() == 0 && segment.seq == self.rcv.rcv_nxt;
         let old = self.snd.timestamps
             && segment.has_timestamps
+            && !pure_ack
             && (segment.ts_val.wrapping_sub(self.rcv.ts_recent) as i32) < 0;
         !old && self.rcv.in_window(segment)
     }
@@ -387,7 +391,7 @@ impl Endpoint {
     }
     /// The law.
     pub fn congestion_control(&self) -> &dyn CongestionControl {
-        &*self.snd.cc
+        self.snd.cc.as_dyn()
     }
     /// The options.
     pub fn config(&self) -> &Config {

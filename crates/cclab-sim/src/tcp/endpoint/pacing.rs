@@ -2,15 +2,19 @@
 
 use cclab_algo::{Rate, Time};
 
-/// Bytes of a packet beside its payload: IPv4 20, TCP 20, timestamps 12. The pacer charges wire bytes as
-/// the `fq` queue discipline does, so a paced flow's rate is that of its IP packets.
-const HEADERS: u64 = 52;
+/// IPv4 and TCP headers without options.
+pub(super) const HEADERS: u64 = 40;
 
 /// The release time of the next segment.
+///
+/// It charges wire bytes, headers included, as the `fq` queue discipline does: a paced flow's rate is that of its
+/// IP packets. (Linux computes the rate from payload and charges it so in `fq`; TCP's internal pacing is alike.)
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pacer {
     /// `None`: segments leave as the window opens.
     pub rate: Option<Rate>,
+    /// Bytes of a packet beside its payload.
+    pub headers: u64,
     next: Time,
 }
 
@@ -26,7 +30,7 @@ impl Pacer {
     /// A segment of `len` payload bytes leaves.
     pub fn on_sent(&mut self, now: Time, len: u32) {
         if let Some(rate) = self.rate {
-            self.next = self.next.max(now) + rate.time_for(u64::from(len) + HEADERS);
+            self.next = self.next.max(now) + rate.time_for(u64::from(len) + self.headers);
         }
     }
 }

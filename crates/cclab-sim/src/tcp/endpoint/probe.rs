@@ -84,7 +84,6 @@ impl Sender {
         if self.probe.high_seq == 0 || ack < self.probe.high_seq {
             return;
         }
-        let nothing_new = taken.acked_bytes == 0 && !taken.sacked;
         if !self.probe.retransmitted || taken.dsack_of_probe {
             self.probe.high_seq = 0;
         } else if ack > self.probe.high_seq {
@@ -96,7 +95,8 @@ impl Sender {
                 self.undo.marker = 0;
                 self.leave(now);
             }
-        } else if nothing_new && taken.duplicate {
+        } else if taken.pure && !taken.sacked {
+            // Original and probe both arrived: nothing was lost.
             self.probe.high_seq = 0;
         }
     }

@@ -12,7 +12,7 @@ const DELAY_MAX: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Receiver {
     delayed: DelayedAck,
-    mss: u64,
+    pub mss: u64,
     buffer: u64,
     /// Next offset expected.
     pub rcv_nxt: u64,
@@ -58,8 +58,6 @@ pub(super) struct Receiver {
     pub echo: Echo,
     /// Echo congestion until the peer says CWR (RFC 3168).
     pub ece: bool,
-    /// Whether the last packet was marked.
-    ce_before: bool,
 }
 
 impl Receiver {
@@ -91,7 +89,6 @@ impl Receiver {
             last_ack_sent: 0,
             echo: Echo::default(),
             ece: false,
-            ce_before: false,
         }
     }
 
@@ -122,16 +119,7 @@ impl Receiver {
         let mut in_order = 0;
         self.full_segment = self.full_segment.max(u64::from(segment.len));
         self.echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
-        if segment.flags.has(Flags::CWR) {
-            self.ece = false;
-        }
-        if ce {
-            self.ece = true;
-        }
-        if ce != self.ce_before {
-            self.ce_before = ce;
-            self.ack_now = true;
-        }
+        self.take_ecn(segment, ce);
         if segment.flags.has(Flags::FIN) {
             self.fin_end = Some(segment.end());
         }
@@ -148,6 +136,19 @@ impl Receiver {
         }
         self.last_arrival = now;
         in_order
+    }
+
+    /// RFC 3168 §6.1.3: congestion is echoed until the peer says CWR. Neither end waits long for either (Linux):
+    /// the sender's window may be small.
+    fn take_ecn(&mut self, segment: &Segment, ce: bool) {
+        if segment.flags.has(Flags::CWR) {
+            self.ece = false;
+            self.ack_now = true;
+        }
+        if ce && !self.ece {
+            self.ece = true;
+            self.quick = self.quick.max(2);
+        }
     }
 
     fn on_in_order(&mut self, now: Time, end: u64, srtt: Duration, rto: Duration) -> u64 {

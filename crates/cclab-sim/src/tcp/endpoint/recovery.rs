@@ -70,7 +70,7 @@ impl Sender {
         self.dupacks = 0;
         self.force = false;
         self.phase = Phase::Open;
-        self.cc.on_recovered(&RecoveredEvent { now, phase });
+        self.cc.tell(|cc| cc.on_recovered(&RecoveredEvent { now, phase }));
         self.settle();
     }
 
@@ -186,13 +186,14 @@ impl Sender {
             Flavour::Linux => self.cc.cwnd(),
             Flavour::Paper => self.flight_size(),
         };
-        self.cc.on_congestion(&CongestionEvent {
+        let event = CongestionEvent {
             now,
             signal,
             flight_size: self.flight_size(),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
-        });
+        };
+        self.cc.tell(|cc| cc.on_congestion(&event));
         self.prr = Prr::new(prior, self.in_flight());
         self.high_seq = self.snd_nxt;
         self.probe.high_seq = 0;
@@ -205,6 +206,7 @@ impl Sender {
         }
         // A partial ACK of an original: nothing of this was lost, wait for what was sent again.
         if taken.acked_bytes > 0 && self.undo.marker != 0 && self.original_arrived(taken) {
+            self.rack.reordering_seen = true;
             if self.board.retrans().segments > 0 {
                 return;
             }

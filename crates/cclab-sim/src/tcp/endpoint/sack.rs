@@ -67,13 +67,16 @@ impl Sender {
         if start >= end {
             return true;
         }
+        let segments = (end - start).div_ceil(self.mss());
+        self.dsacked += segments;
+        if self.dsacked > self.stats.segments_retransmitted {
+            return true; // the network copied it, not we
+        }
         taken.dsack = true;
-        self.rack.dsack_seen = true;
-        let mss = self.mss();
-        let segments = (end - start).div_ceil(mss);
         if self.probe.high_seq != 0 && self.probe.retransmitted && segments == 1 && end == self.probe.high_seq {
             taken.dsack_of_probe = true;
         }
+        self.rack.dsack_seen |= self.rack.reordering_seen && !taken.dsack_of_probe;
         if end > self.undo.marker && self.undo.marker != 0 && end <= self.snd_una.max(ack) {
             self.undo.on_duplicate(segments);
         }

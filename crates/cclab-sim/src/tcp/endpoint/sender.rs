@@ -3,6 +3,7 @@
 use super::super::segment::{Flags, Segment};
 use super::super::{Config, Pacing, Recovery};
 use super::Stats;
+use super::law::Law;
 use super::loss::Undo;
 use super::pacing::Pacer;
 use super::probe::Probe;
@@ -21,7 +22,7 @@ use cclab_algo::{Duration, Rate, Time};
 /// The sending half of an endpoint.
 pub(super) struct Sender {
     pub config: Config,
-    pub cc: Box<dyn CongestionControl>,
+    pub cc: Law,
     pub board: Scoreboard,
     pub rtt: Rtt,
     pub rate: Estimator,
@@ -66,6 +67,8 @@ pub(super) struct Sender {
     pub undo: Undo,
     pub probe: Probe,
     pub sacks_seen: Seen,
+    /// Segments that DSACKs reported.
+    pub dsacked: u64,
     /// RFC 6675: nothing below it is still to be marked lost.
     pub loss_cursor: u64,
     /// RFC 6675's HighRxt, as the number of the segment after it.
@@ -98,7 +101,9 @@ pub(super) struct Taken {
     pub delivered_bytes: u64,
     pub lost_bytes: u64,
     pub prior_in_flight: u64,
-    /// The ACK is a duplicate (RFC 5681 §2): no data, no window change, no advance.
+    /// The ACK brings no data, no window change and no advance.
+    pub pure: bool,
+    /// The ACK is a duplicate (RFC 5681 §2): all that, and data is outstanding.
     pub duplicate: bool,
     pub ece: bool,
     /// The timestamp it echoes.
@@ -155,6 +160,7 @@ impl Sender {
             undo: Undo::default(),
             probe: Probe::default(),
             sacks_seen: Seen::default(),
+            dsacked: 0,
             loss_cursor: 0,
             high_rxt: 0,
             rescue_used: false,
@@ -170,7 +176,7 @@ impl Sender {
             paced: false,
             sent_since_stop: false,
             config,
-            cc,
+            cc: Law::new(cc),
         }
     }
 
@@ -220,6 +226,11 @@ impl Sender {
         if segment.ack > self.snd_nxt {
             return;
         }
+        if self.board.is_empty() && segment.sack.is_empty() && self.probe.high_seq == 0 {
+            // Nothing to be acknowledged, no duplicate reported: the ACK of a peer that sends data.
+            self.update_window(segment);
+            return;
+        }
         let mut taken = Taken {
             prior_in_flight: self.in_flight(),
             ece: self.ecn && segment.flags.has(Flags::ECE),
@@ -231,7 +242,8 @@ impl Sender {
         if segment.ack > self.snd_una {
             self.advance(now, segment.ack, &mut taken);
         } else if segment.ack == self.snd_una {
-            taken.duplicate = segment.seq_len() == 0 && !window_changed && !self.board.is_empty();
+            taken.pure = segment.seq_len() == 0 && !window_changed;
+            taken.duplicate = taken.pure && !self.board.is_empty();
         }
         let head_resent = self.board.front().map_or(Time::ZERO, |head| head.sent);
         self.take_rtt(now, &taken);
@@ -369,11 +381,12 @@ impl Sender {
             one_way: (echo.arrived != Time::ZERO).then_some(one_way),
             ecn_echo: taken.ece,
         };
-        self.cc.on_ack(&event);
+        self.cc.tell(|cc| cc.on_ack(&event));
         self.update_pacing();
     }
 
-    fn update_pacing(&mut self) {
+    /// The pacing rate follows the law's, or the window.
+    pub fn update_pacing(&mut self) {
         let own = self.cc.pacing_rate();
         if own.is_none() && self.config.pacing == Pacing::Off {
             return;
@@ -417,6 +430,7 @@ impl Sender {
             Kind::Reorder => self.on_reorder_timer(now),
             Kind::Persist => self.on_persist_timer(now),
         }
+        self.update_pacing();
     }
 
     /// What RACK waited for did not come.

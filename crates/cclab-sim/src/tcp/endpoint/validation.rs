@@ -106,6 +106,6 @@ impl Sender {
     fn restart(&mut self, now: Time, idle: Duration, cwnd: u64) {
         // What the window was is remembered as the threshold.
         let ssthresh = self.cc.ssthresh().max(self.cc.cwnd() / 4 * 3);
-        self.cc.on_restart(&RestartEvent { now, idle, cwnd, ssthresh });
+        self.cc.tell(|cc| cc.on_restart(&RestartEvent { now, idle, cwnd, ssthresh }));
     }
 }
