@@ -2,6 +2,7 @@
 
 use super::super::Recovery;
 use super::recovery::SLACK;
+use super::scoreboard::Skip;
 use super::sender::{Sender, Taken};
 use super::timer::{Kind, Timer};
 use super::transmit::Outgoing;
@@ -70,7 +71,10 @@ impl Sender {
         }
         let out = match self.new_in_window() {
             Some((len, fin)) => self.transmit_new(now, len, fin),
-            None => self.retransmit(now, self.board.tail() - 1),
+            None => {
+                let last = self.board.scan_back(self.board.head(), self.board.tail(), Skip::Sacked)?;
+                self.retransmit(now, last)
+            }
         };
         self.stats.probes += 1;
         self.probe.retransmitted = out.retransmission;

@@ -23,6 +23,7 @@ impl Sender {
     pub fn poll(&mut self, now: Time) -> Option<Outgoing> {
         // The usual state of a receiver: nothing in flight, nothing to send.
         if !self.open || (self.board.is_empty() && self.next_new().is_none()) {
+            self.paced = false;
             return None;
         }
         // A probe is no use of the window, and does not schedule the next one: the RTO runs from it (RFC 8985 §7.3).
