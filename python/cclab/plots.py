@@ -196,8 +196,11 @@ class Plots:
 
         def ceiling(axes: Axes) -> None:
             if limit is not None:
-                text = f"limit: {limit * scale:g} {unit}"
-                axes.axhline(limit * scale, color="#666666", linestyle=":", linewidth=1, label=text)
+                # one that is out of reach is named, not drawn: it would press the queue flat
+                reached = float(table[column].max() or 0) * 4 >= limit  # type: ignore[arg-type]
+                text = f"limit: {limit * scale:g} {unit}" + ("" if reached else " (not reached)")
+                dotted: dict[str, Any] = {"color": "#666666", "linestyle": ":", "linewidth": 1, "label": text}
+                axes.axhline(limit * scale, **dotted) if reached else axes.plot([], [], **dotted)
 
         return self._lines(table, "link", f"Queue ({unit} waiting)", start_s, draw, ceiling)
 

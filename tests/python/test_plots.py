@@ -95,6 +95,19 @@ def test_nothing_of_pyplot(result):
     assert "matplotlib.pyplot" not in sys.modules
 
 
+def test_a_limit_far_away_or_none(small):
+    far = (
+        small.replace({"network.queue.limit": "9999 packets", "flows": [{"cc": "reno", "size": "50 kB"}]})
+        .run()
+        .plot.queue()
+    )
+    assert "limit: 9999 packets (not reached)" in [text.get_text() for text in far.legends[0].get_texts()]
+    assert far.axes[0].get_ylim()[1] < 200
+    free = small.replace({"network.queue.limit": "unlimited"}).run()
+    assert free.links.filter(pl.col("name") == "bottleneck")["queue_limit_packets"].is_nan().all()
+    assert [text.get_text() for text in free.plot.queue().legends[0].get_texts()] == ["bottleneck"]
+
+
 def test_a_limit_in_bytes_is_drawn_in_bytes(small):
     chart = small.replace({"network.queue.limit": "30 kB"}).run().plot.queue()
     assert chart.axes[0].get_ylabel() == "Queue (kB waiting)"

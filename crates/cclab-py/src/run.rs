@@ -95,11 +95,11 @@ fn tables<'py>(py: Python<'py>, result: RunResult, given: &[Link]) -> PyResult<B
     links.text("name", result.links.iter().map(|l| l.name.as_str()))?;
     link_columns!(utilisation, throughput_bps, arrived, sent, data_sent, drops, losses, marks);
     link_columns!(queue_mean_packets, queue_max_packets);
-    // What the scenario came to, beside what was measured; NaN where there is none.
+    // What the scenario came to, beside what was measured; NaN where there is none or no limit.
     let limit = |of: fn(Limit) -> Option<u64>| {
         given.iter().map(move |l| {
             let Queue::DropTail { limit } = l.queue;
-            of(limit).map_or(f64::NAN, |n| n as f64)
+            of(limit).filter(|&n| n != u64::MAX).map_or(f64::NAN, |n| n as f64)
         })
     };
     links.column("rate_bps", given.iter().map(|l| l.rate.map_or(f64::NAN, Rate::as_bps_f64)))?;
