@@ -85,7 +85,7 @@ impl Sender {
         // this data was sent again by the timer already.
         let repeated = self.phase == Phase::Loss && self.timeouts_in_row > 0;
         let reduced = matches!(self.phase, Phase::Cwr | Phase::Recovery) && self.high_seq > self.snd_una;
-        let first = !repeated && !(reduced && self.config.flavour == Flavour::Linux);
+        let first = !(repeated || reduced && self.config.flavour == Flavour::Linux);
         let new_episode = !matches!(self.phase, Phase::Recovery | Phase::Loss);
         self.frto = self.config.frto && (new_episode || self.timeouts_in_row > 0);
         self.timeouts_in_row += 1;

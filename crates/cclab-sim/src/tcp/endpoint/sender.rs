@@ -268,7 +268,8 @@ impl Sender {
         let window = u64::from(segment.window) << if segment.flags.has(Flags::SYN) { 0 } else { self.snd_scale };
         let newer = segment.ack > self.snd_una
             || (segment.ack == self.snd_una
-                && (segment.seq > self.snd_wl1 || (segment.seq == self.snd_wl1 && (window > self.snd_wnd || window == 0))));
+                && (segment.seq > self.snd_wl1
+                    || (segment.seq == self.snd_wl1 && (window > self.snd_wnd || window == 0))));
         if !newer {
             return false;
         }

@@ -46,10 +46,11 @@ impl Sender {
             return self.send_window_probe(now);
         }
         let recovering = matches!(self.phase, Phase::Recovery | Phase::Loss);
-        if recovering && !self.hold {
-            if let Some(i) = self.board.next_to_retransmit() {
-                return self.retransmit_if_allowed(now, i);
-            }
+        if recovering
+            && !self.hold
+            && let Some(i) = self.board.next_to_retransmit()
+        {
+            return self.retransmit_if_allowed(now, i);
         }
         let new = self.send_new(now);
         if new.is_none() && recovering && !self.paced {
