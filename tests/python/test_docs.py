@@ -2,8 +2,13 @@
 
 import doctest
 import importlib
+from pathlib import Path
 
 import pytest
+
+from cclab import studies
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.parametrize("module", ["cclab", "cclab.algorithms"])
@@ -22,3 +27,26 @@ def test_every_error_has_a_home():
     assert all(issubclass(kind, cclab.CclabError) and kind.__doc__ for kind in kinds)
     assert all(getattr(cclab, kind.__name__) is kind for kind in kinds)
     assert issubclass(cclab.ScenarioError, ValueError)
+
+
+def test_every_column_is_documented(result):
+    text = (DOCS / "reference" / "results.md").read_text()
+    for table in ("flows", "links", "samples", "link_samples", "signals", "packets"):
+        for column in getattr(result, table).columns:
+            assert f"`{column}`" in text, f"{table}.{column}"
+
+
+def test_the_guide_to_studies_can_be_followed(tmp_path):
+    guide = (DOCS / "guides" / "add-a-study.md").read_text()
+    folder = tmp_path / "library" / "guide"
+    folder.mkdir(parents=True)
+    (folder / "analysis.py").write_text(guide.split("```python\n")[1].split("```")[0])
+    (folder / "study.toml").write_text(
+        'title = "T"\nsummary = "S"\nquestion = "Q"\nsource = "P"\n'
+        '[scenario]\nduration = "2 s"\n[scenario.network]\nrate = "1.5 Mbit/s"\nrtt = "80 ms"\n'
+        'queue = { limit = "17 packets" }\n[[scenario.flows]]\ncc = "reno"\n'
+    )
+    study = studies.find("guide", tmp_path / "library")
+    found, _ = studies.reproduce(study, tmp_path / "out", quick=True, force=False, progress=lambda _: None)
+    assert found["comparisons"][0]["n"] == 5
+    assert (tmp_path / "out" / "report.html").is_file()
