@@ -38,6 +38,8 @@ pub(super) struct Handshake {
     /// The MSS option that our SYN carries: what we can take, whatever the peer can (RFC 9293 §3.7.1).
     offered_mss: u32,
     sent: Option<Time>,
+    /// Timestamp of the first SYN or SYN-ACK.
+    first_timestamp: u32,
     retransmissions: u32,
     /// The peer's SYN asked for ECN, and we agree.
     ecn: bool,
@@ -55,6 +57,7 @@ impl Handshake {
             initial: config.rto.initial,
             offered_mss: config.mss + if config.timestamps { TIMESTAMPS } else { 0 },
             sent: None,
+            first_timestamp: 0,
             retransmissions: 0,
             ecn: false,
             sack: false,
@@ -71,7 +74,9 @@ impl Endpoint {
         let reply = self.state == State::SynReceived;
         let shake = &mut self.handshake;
         shake.pending = false;
-        shake.sent = Some(now);
+        if shake.sent.replace(now).is_none() {
+            shake.first_timestamp = timestamp(now);
+        }
         shake.deadline = now + backed_off(shake.initial, shake.retransmissions, config.flavour, reply);
         let timestamps = if reply { shake.timestamps } else { config.timestamps };
         let sack_permitted = if reply { shake.sack } else { config.sack };
@@ -204,9 +209,21 @@ impl Endpoint {
             Some(sent) if shake.retransmissions == 0 => snd.rtt_sample(now, now - sent, now - sent),
             _ => {
                 snd.rtt.after_syn_retransmission();
-                // RFC 5681 §3.1 and Linux: one segment.
-                let cwnd = snd.mss();
-                snd.cc.tell(|cc| cc.on_restart(&RestartEvent { now, idle: Duration::ZERO, cwnd, ssthresh: 0 }));
+                if snd.timestamps {
+                    snd.rtt_by_timestamp(now, segment.ts_ecr); // tells which of the SYNs was answered
+                }
+                // One segment after a lost SYN (RFC 5681 §3.1). Linux, with its initial RTO of 1 s, only after two, and
+                // not where the timestamp shows that the first had arrived (`tcp_try_undo_spurious_syn`).
+                let arrived = snd.timestamps && segment.ts_ecr != 0 && segment.ts_ecr == shake.first_timestamp;
+                let forgiven = match snd.config.flavour {
+                    Flavour::Linux if arrived => u32::MAX,
+                    Flavour::Linux => 1,
+                    Flavour::Paper => 0,
+                };
+                if shake.retransmissions > forgiven {
+                    let cwnd = snd.mss();
+                    snd.cc.tell(|cc| cc.on_restart(&RestartEvent { now, idle: Duration::ZERO, cwnd, ssthresh: 0 }));
+                }
             }
         }
         snd.update_pacing();

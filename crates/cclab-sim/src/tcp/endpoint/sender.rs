@@ -331,11 +331,16 @@ impl Sender {
             return self.rtt_sample(now, now - first, now - last);
         }
         if let (Some(ecr), true) = (taken.ts_ecr, taken.acked_bytes > 0) {
-            let ms = timestamp(now).wrapping_sub(ecr);
-            if ecr != 0 && ms < 1 << 24 {
-                let rtt = Duration::from_millis(u64::from(ms.max(1)));
-                self.rtt_sample(now, rtt, rtt);
-            }
+            self.rtt_by_timestamp(now, ecr);
+        }
+    }
+
+    /// An RTT sample by an echoed timestamp, in whole milliseconds; zero is no echo.
+    pub fn rtt_by_timestamp(&mut self, now: Time, ecr: u32) {
+        let ms = timestamp(now).wrapping_sub(ecr);
+        if ecr != 0 && ms < 1 << 24 {
+            let rtt = Duration::from_millis(u64::from(ms.max(1)));
+            self.rtt_sample(now, rtt, rtt);
         }
     }
 

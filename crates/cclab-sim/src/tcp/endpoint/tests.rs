@@ -3,6 +3,7 @@
 use super::super::{Pacing, Recovery};
 use super::*;
 use cclab_algo::cc::{self, Context};
+use cclab_algo::params::Flavour;
 use cclab_algo::rng::Stream;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -579,21 +580,27 @@ fn a_closed_window_is_probed() {
     assert_eq!(pipe.stats().segments_retransmitted, 0);
 }
 
-/// After the first SYN is lost Linux starts with one segment; RFC 6298 (5.7) with an RTO of 3 s.
+/// SYNs go out a second apart. After a lost one RFC 5681 §3.1 starts with one segment, Linux only after two; the RTO is
+/// 3 s (RFC 6298 (5.7)) unless a timestamp tells the RTT of 100 ms.
 #[test]
 fn a_lost_syn_is_repeated_after_a_second() {
-    let mut config = Config::linux(1000);
-    config.timestamps = false;
-    let mut pipe = Pipe::new(&config);
-    pipe.ends[0].write(START, 1_000);
-    let mut syns = 0;
-    pipe.run(at(1.1), &mut |_, s| {
-        syns += u64::from(s.flags.has(Flags::SYN));
-        if syns == 1 { Drop } else { Pass }
-    });
-    assert_eq!(pipe.ends[0].state(), State::Established);
-    let info = pipe.ends[0].info();
-    assert_eq!((info.cwnd, info.rto), (1000, Duration::from_secs(3)));
+    let (linux, paper) = (Flavour::Linux, Flavour::Paper);
+    for (flavour, timestamps, lost, segments) in
+        [(linux, false, 1, 10), (linux, true, 1, 10), (linux, true, 2, 1), (paper, false, 1, 1), (paper, true, 1, 1)]
+    {
+        let config = Config { timestamps, flavour, ..Config::linux(1000) };
+        let mut pipe = Pipe::new(&config);
+        let mut syns = 0;
+        pipe.run(at(f64::from(lost) + 0.1), &mut |_, s| {
+            syns += i32::from(s.flags.has(Flags::SYN));
+            if syns <= lost { Drop } else { Pass }
+        });
+        assert_eq!(pipe.ends[0].state(), State::Established);
+        let info = pipe.ends[0].info();
+        let rto = if !timestamps { Duration::from_secs(3) } else { ms(300) };
+        let window = segments * u64::from(pipe.ends[0].config().mss);
+        assert_eq!((info.cwnd, info.rto), (window, rto), "{flavour:?}, timestamps {timestamps}, {lost} lost");
+    }
 }
 
 /// Nagle with Minshall's change: one small segment in flight at a time.
