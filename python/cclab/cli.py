@@ -135,13 +135,13 @@ def describe(name: str) -> None:
     """Describe NAME, an algorithm, queue, topology or study: parameters, defaults, bounds, source."""
     from cclab import registry
 
-    everything = _everything()
-    for kind, entries in everything.items():
-        for entry in entries:
-            if entry["name"] == name:
-                _describe(kind, entry)
-                return
-    raise registry.unknown("name", name, (e["name"] for entries in everything.values() for e in entries))
+    everything = [(kind, entry) for kind, entries in _everything().items() for entry in entries]
+    found = [(kind, entry) for kind, entry in everything if entry["name"] == name]
+    if not found:
+        raise registry.unknown("name", name, (entry["name"] for _, entry in everything))
+    for i, (kind, entry) in enumerate(found):  # an algorithm and a study may share a name
+        click.echo("\n" if i else "", nl=False)
+        _describe(kind, entry)
 
 
 @cli.command(short_help="Run a published experiment again.")

@@ -196,7 +196,7 @@ def test_describe_every_algorithm(cli, name):
     assert out.startswith(f"{name} (congestion control)")
     assert "Source: " in out
     # what it shows as an example can be run
-    example = out.split("[[flows]]")[1].strip()
+    example = out.split("[[flows]]\n")[1].splitlines()[0].strip()
     assert cclab.Scenario.from_toml(GOOD.replace('cc = "reno"', example))
 
 
