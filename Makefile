@@ -15,6 +15,8 @@ CARGO := cargo
 
 export UV_COMPILE_BYTECODE := 1
 export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
+# A Python that is not there is an error to tell, not a thing to install outside this folder.
+export UV_PYTHON_DOWNLOADS := never
 # Do not wander off to other interpreters or environments.
 unexport VIRTUAL_ENV
 unexport PYTHONPATH
