@@ -23,7 +23,7 @@ unexport PYTHONPATH
 
 .PHONY: help setup demo test test-rust test-python lint check bench clean
 help:
-	@sed -n 's/^# //p' Makefile
+	@sed -n '1,/^$$/s/^# //p' Makefile
 
 $(CURDIR)/.uv/bin/uv:
 	$(PYTHON) -m venv $(CURDIR)/.uv
