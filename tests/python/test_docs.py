@@ -50,3 +50,12 @@ def test_the_guide_to_studies_can_be_followed(tmp_path):
     found, _ = studies.reproduce(study, tmp_path / "out", quick=True, force=False, progress=lambda _: None)
     assert found["comparisons"][0]["n"] == 5
     assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_the_readme_can_be_followed(tmp_path, monkeypatch, capsys):
+    readme = (DOCS.parent / "README.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    Path("first.toml").write_text(readme.split("```toml\n")[1].split("```")[0])
+    exec(readme.split("```python\n")[1].split("```")[0], {})
+    assert "cubic-1" in capsys.readouterr().out
+    assert Path("cwnd.svg").is_file()
