@@ -97,12 +97,14 @@ def test_tshark_counts_the_same_retransmissions(tmp_path: Path, flow: dict[str, 
 def test_without_loss_tshark_misses_nothing_and_measures_the_same_rtt(tmp_path: Path) -> None:
     result, file = capture(tmp_path, {"cc": "reno", "size": "3 MB", "initial_ssthresh": "30 packets"})
     sound(file)
-    packets = tshark(file, "tcp.analysis.ack_rtt", "tcp.flags.syn", *SENT_BEFORE, *MISSING)
+    packets = tshark(file, "tcp.analysis.ack_rtt", "tcp.analysis.initial_rtt", "tcp.flags.syn", *SENT_BEFORE, *MISSING)
     for name in (*SENT_BEFORE, *MISSING):
         assert not any(packet[name] for packet in packets), name
     rtts = [(float(p["tcp.analysis.ack_rtt"]), p["tcp.flags.syn"]) for p in packets if p["tcp.analysis.ack_rtt"]]
     # The handshake: two SYNs of 60 bytes over 20 Mbit/s in the empty network.
     assert [rtt for rtt, syn in rtts if syn in ("1", "True")] == pytest.approx([0.040 + 2 * 60 * 8 / 20e6], abs=1e-9)
+    initial = {float(p["tcp.analysis.initial_rtt"]) for p in packets if p["tcp.analysis.initial_rtt"]}
+    assert list(initial) == pytest.approx([0.040 + 2 * 60 * 8 / 20e6], abs=1e-9)
     mean = sum(rtt for rtt, _ in rtts) / len(rtts)
     # tshark times the newest segment an ACK covers; the sender's clock may start with the oldest.
     assert mean == pytest.approx(result.flows["rtt_mean_s"][0], rel=0.05)
@@ -113,7 +115,7 @@ def test_options_ecn_and_names_are_read_as_meant(tmp_path: Path) -> None:
     _, file = capture(tmp_path, {"cc": "cubic", "size": "1 MB", "ecn": True}, loss={"data": "1%"})
     fields = ("tcp.options.mss_val", "tcp.options.wscale.shift", "tcp.options.sack_perm", "tcp.options.timestamp.tsval")
     packets = tshark(file, "tcp.flags", "ip.dsfield.ecn", "ip.ttl", "tcp.hdr_len", "tcp.options.sack_le", *fields)
-    syn, syn_ack, first = packets[:3]
+    syn, syn_ack, _, first = packets[:4]
     assert int(syn["tcp.flags"], 16) == 0x0C2, "SYN, ECE, CWR (RFC 3168 §6.1.1)"
     assert int(syn_ack["tcp.flags"], 16) == 0x052, "SYN, ACK, ECE"
     assert (syn["ip.dsfield.ecn"], first["ip.dsfield.ecn"]) == ("0", "2"), "not-ECT on SYNs, ECT(0) on data"

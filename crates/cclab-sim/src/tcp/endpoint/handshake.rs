@@ -41,6 +41,8 @@ pub(super) struct Handshake {
     /// Timestamp of the first SYN or SYN-ACK.
     first_timestamp: u32,
     retransmissions: u32,
+    /// The ACK that ends the handshake is due.
+    pub ack_alone: bool,
     /// The peer's SYN asked for ECN, and we agree.
     ecn: bool,
     /// The peer offered these, and so do we.
@@ -59,6 +61,7 @@ impl Handshake {
             sent: None,
             first_timestamp: 0,
             retransmissions: 0,
+            ack_alone: false,
             ecn: false,
             sack: false,
             timestamps: false,
@@ -141,7 +144,8 @@ impl Endpoint {
         self.rcv.on_syn(segment);
         if acks_our_syn {
             self.establish(now, segment);
-            self.rcv.ack_now = true;
+            // connect() returns before the application writes, so the ACK that ends the handshake carries no data.
+            self.handshake.ack_alone = true;
         } else {
             // A connection is asked for; or both ends asked at once.
             self.state = State::SynReceived;

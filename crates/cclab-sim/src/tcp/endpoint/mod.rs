@@ -269,13 +269,14 @@ impl Endpoint {
         if self.handshake.pending {
             return Some(self.handshake_segment(now));
         }
-        if let Some(out) = self.snd.poll(now) {
+        let ack_alone = std::mem::take(&mut self.handshake.ack_alone);
+        if !ack_alone && let Some(out) = self.snd.poll(now) {
             if out.fin {
                 self.move_on(now);
             }
             return Some(self.data_segment(now, out));
         }
-        if self.rcv.ack_now && !matches!(self.state, State::Closed | State::Listen | State::SynSent) {
+        if (ack_alone || self.rcv.ack_now) && !matches!(self.state, State::Closed | State::Listen | State::SynSent) {
             self.snd.stats.acks_sent += 1;
             return Some(self.header(now, self.snd.snd_nxt, Flags::ACK));
         }
