@@ -3,6 +3,7 @@
 //! Sources: L. Brakmo, S. O'Malley, L. Peterson, "TCP Vegas", SIGCOMM 1994; Brakmo & Peterson, IEEE JSAC 13(8),
 //! 1995; Linux `tcp_vegas.c` (6.x). Paper and Linux are both here (parameter `variant`). They differ in:
 //!
+//! * rtt: paper the mean of a round (as its authors' code), Linux the smallest;
 //! * Diff: paper W (1 − base/rtt), the segments in the queue; Linux ⌊W (rtt − base)/base⌋, larger by rtt/base;
 //! * slow start: paper doubles every other round and compares in between; Linux doubles every round;
 //! * leaving slow start: paper cuts W by an eighth (as its authors' code did); Linux falls to the window that
@@ -98,12 +99,25 @@ pub struct Vegas {
 struct Round {
     end: u64,
     min_rtt: Duration,
+    sum_of_rtts: Duration,
     samples: u32,
 }
 
 impl Round {
     fn new(end: u64) -> Self {
-        Round { end, min_rtt: Duration::MAX, samples: 0 }
+        Round { end, min_rtt: Duration::MAX, sum_of_rtts: Duration::ZERO, samples: 0 }
+    }
+
+    fn add(&mut self, rtt: Duration) {
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.sum_of_rtts += rtt;
+        self.samples += 1;
+    }
+
+    /// The RTT by which the round is judged. The mean sees the queue that a doubling round builds towards its end;
+    /// the smallest is that of its first packet.
+    fn rtt(&self, linux: bool) -> Duration {
+        if linux { self.min_rtt } else { self.sum_of_rtts / u64::from(self.samples.max(1)) }
     }
 }
 
@@ -198,18 +212,17 @@ impl CongestionControl for Vegas {
     fn on_ack(&mut self, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
-            self.round.min_rtt = self.round.min_rtt.min(rtt);
-            self.round.samples += 1;
+            self.round.add(rtt);
         }
         self.follow(ev);
         if !self.open {
             self.reno(ev);
         } else if ev.snd_una > self.round.end {
-            let Round { min_rtt, samples, .. } = std::mem::replace(&mut self.round, Round::new(ev.snd_nxt));
-            match samples {
+            let round = std::mem::replace(&mut self.round, Round::new(ev.snd_nxt));
+            match round.samples {
                 0 => self.reno(ev),
                 n if self.linux && n <= TOO_FEW_SAMPLES => self.reno(ev),
-                _ => self.judge(min_rtt, ev),
+                _ => self.judge(round.rtt(self.linux), ev),
             }
         } else if ev.may_grow && self.window.in_slow_start() && (self.linux || self.doubling) {
             self.window.slow_start(self.window.segments(ev.acked_bytes));
