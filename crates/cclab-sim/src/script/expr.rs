@@ -296,6 +296,7 @@ impl<'a> Parser<'a> {
         if word.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
             let hex = word.strip_prefix("0x").map(|h| u64::from_str_radix(h, 16).ok().map(|n| n as f64));
             return match hex.unwrap_or_else(|| word.parse().ok()) {
+                Some(number) if number.is_infinite() => Err((start, format!("\"{word}\" is out of range"))),
                 Some(number) => Ok(Expr::Number(number)),
                 None => Err((start, format!("\"{word}\" is not a number"))),
             };

@@ -41,6 +41,9 @@ fn line_of(before: &str) -> usize {
 /// Lists inside each other; more is not a script.
 const MAX_DEPTH: usize = 20;
 
+/// Three years: longer than any script, and sums of it are far from the end of time.
+pub(super) const MAX_SECONDS: f64 = 1e8;
+
 struct Fault {
     at: usize,
     message: String,
@@ -59,7 +62,10 @@ impl<'a> Parser<'a> {
         loop {
             self.blanks()?;
             if self.rest().is_empty() {
-                return Ok(script);
+                return match script.events.is_empty() {
+                    true => self.fault("the script is empty: expected an event such as +0 close(3) = 0"),
+                    false => Ok(script),
+                };
             }
             if let Some(option) = self.option_line() {
                 script.options.push(option);
@@ -146,6 +152,9 @@ impl<'a> Parser<'a> {
                 Ok(n)
             }
             Some(n) => self.fault(format!("{what}: {n} is more than {max}")),
+            None if word.starts_with(|c: char| c.is_ascii_digit()) => {
+                self.fault(format!("{what}: expected a number up to {max}, found {}", self.found()))
+            }
             None => self.fault(format!("{what}: expected a number, found {}", self.found())),
         }
     }
@@ -274,6 +283,9 @@ impl<'a> Parser<'a> {
         let fraction = rest[whole..].strip_prefix('.').map_or(0, digits);
         let length = whole + if fraction > 0 { fraction + 1 } else { 0 };
         match rest[..length].parse::<f64>() {
+            Ok(seconds) if seconds > MAX_SECONDS => {
+                self.fault(format!("{} s is too late: at most {MAX_SECONDS} s", &rest[..length]))
+            }
             Ok(seconds) => {
                 self.at += length;
                 Ok(Point { relative, offset: Duration::from_secs_f64(seconds) })
@@ -507,7 +519,11 @@ impl<'a> Parser<'a> {
             // Without blanks: a `*` on the next line is a time.
             while self.rest().starts_with('*') {
                 self.at += 1;
-                number = number.saturating_mul(self.number("value", i64::MAX as u64)? as i64);
+                let factor = self.number("value", i64::MAX as u64)? as i64;
+                match number.checked_mul(factor) {
+                    Some(product) => number = product,
+                    None => return self.fault(format!("value: {number}*{factor} is more than {}", i64::MAX)),
+                }
             }
             return Ok(Value::Number(if negative { -number } else { number }));
         }
@@ -644,6 +660,22 @@ mod tests {
             ("+0 > . 1:1(0) <sack 1:2", 1, 24, "expected ,, found the end of the script"),
             ("+0 close(3)", 1, 12, "expected =, found the end of the script"),
             ("+0 close(3 = 0", 1, 12, "expected ), found \"=\""),
+            ("", 1, 1, "the script is empty: expected an event such as +0 close(3) = 0"),
+            ("// only a remark\n", 2, 1, "the script is empty: expected an event such as +0 close(3) = 0"),
+            ("+99999999999999999999 close(3) = 0", 1, 2, "99999999999999999999 s is too late: at most 100000000 s"),
+            (
+                "+0 write(3, ..., 9223372036854775807*2) = 1",
+                1,
+                39,
+                "value: 9223372036854775807*2 is more than 9223372036854775807",
+            ),
+            (
+                "+0 write(3, ..., 99999999999999999999) = 1",
+                1,
+                18,
+                "value: expected a number up to 9223372036854775807, found \"99999999999999999999)\"",
+            ),
+            ("+0 %{ assert 1e999 }%", 1, 14, "\"1e999\" is out of range"),
             ("+.2~+.1 > . 1:1(0)", 1, 8, "this range ends before it begins"),
             ("+0 %{ assert 1 + }%", 1, 18, "expected a number or a name, found the end"),
             ("+0 %{ assert 1", 1, 6, "this code has no end: expected }%"),

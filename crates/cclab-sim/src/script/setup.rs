@@ -1,6 +1,7 @@
 //! What a script runs on: the endpoint's options out of directives, option lines and shell commands.
 
 use super::ast::{Packet, Setting};
+use super::parse::MAX_SECONDS;
 use crate::tcp::{Config, Pacing, Recovery, RtoStyle};
 use cclab_algo::Duration;
 use cclab_algo::cc::{self, CongestionControl, Context, Entry};
@@ -356,7 +357,7 @@ fn milliseconds(key: &str, value: &str) -> Result<Duration, String> {
         None => value.strip_suffix('s').map_or((value, 1e-3), |text| (text, 1.0)),
     };
     match text.trim().parse::<f64>() {
-        Ok(x) if x >= 0.0 => Ok(Duration::from_secs_f64(x * unit)),
+        Ok(x) if (0.0..=MAX_SECONDS).contains(&(x * unit)) => Ok(Duration::from_secs_f64(x * unit)),
         _ => Err(format!("{key}: \"{value}\" is not a time such as 200 ms or 1 s")),
     }
 }
