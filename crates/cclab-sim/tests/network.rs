@@ -151,6 +151,12 @@ fn jitter_has_its_distribution_and_keeps_the_order() {
     let received = rows(result.packets.as_ref().unwrap(), HOST, "received");
     assert!(received.windows(2).all(|w| w[0].2 < w[1].2), "first in, first out");
     assert!(result.flows[0].owd.mean > 0.09, "{}", result.flows[0].owd.mean);
+    // with mean 1 ms at gaps of 20 ms one in e^20 would overtake, so delays are the draws: mean and sd 1 ms, the mean
+    // of 5000 has sd 0.0141 ms; the variance of the exponential's sample variance is 8 mean^4 / n
+    scenario.links[0] = jitter(Jitter::Exponential { mean: ms(1) });
+    let owd = run(&scenario).flows[0].owd;
+    assert!((owd.mean - 0.051).abs() < 5.0 * 0.000_014_1, "{}", owd.mean);
+    assert!((owd.variance / 1e-6 - 1.0).abs() < 5.0 * 0.04, "{}", owd.variance);
 }
 
 /// Held back by 25 ms at gaps of 10 ms: overtaken by the next two packets, except by those held back themselves.
