@@ -524,6 +524,23 @@ const BAD: &[(&str, &str)] = &[
         "flows.0.initial_ssthresh = '1 BDP'\nnetwork.rate = 'unlimited'",
         "flows[0].initial_ssthresh: no link of the route has a rate, so there is no BDP",
     ),
+    (
+        "network.access = { rate = '3 x', queue = { limit = '1 BDP' } }",
+        r#"network.access.rate: "3 x" is not a rate: unknown unit "x"; allowed: bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s"#,
+    ),
+    (
+        "network.rate = 'unlimited'\nnetwork.reverse = { rate = '3 x', queue = { limit = '1 BDP' } }",
+        r#"network.reverse.rate: "3 x" is not a rate: unknown unit "x"; allowed: bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s"#,
+    ),
+    (
+        "network.rate = '3 x'\nnetwork.queue.limit = '1 BDP'",
+        r#"network.rate: "3 x" is not a rate: unknown unit "x"; allowed: bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s"#,
+    ),
+    (
+        "network.rtt = '3 x'",
+        r#"network.rtt: "3 x" is not a length of time: unknown unit "x"; allowed: ns, us, ms, s, min, h"#,
+    ),
+    ("network.rate = '0 bit/s'", r#"network.rate: "0 bit/s" is too small; at least "1 bit/s""#),
     ("flows.0.receive_buffer = 65536", r#"flows[0].receive_buffer: 65536 has no unit; write e.g. "1500 B""#),
     (
         "flows.0.ack_every = 1\nflows.0.delayed_ack.every = 2",
@@ -596,6 +613,14 @@ fn text_that_is_not_toml_says_where() {
         ("[network\n", "line 1, column 9: "),
         ("name = \"µ\" x", "line 1, column 12: "),
         ("seed = 1\nseed = 2\n", "line 2, column 1: "),
+        (
+            "name = 'a'\nseed = 9223372036854775808 # 2^63",
+            "line 2, column 8, seed: 9223372036854775808 is too large; a whole number in TOML is at most 9223372036854775807",
+        ),
+        (
+            "x = { y = 1, seed=99999999999999999999 }",
+            "line 1, column 19, seed: 99999999999999999999 is too large; a whole number in TOML is at most 9223372036854775807",
+        ),
         ("seed = 2026-11-21", "seed: 2026-11-21 is a date; a scenario has none"),
         ("[network]\nduplicate = nan", "network.duplicate: NaN is not a finite number"),
     ] {
@@ -605,6 +630,17 @@ fn text_that_is_not_toml_says_where() {
             "{text:?}: {error}"
         );
     }
+}
+
+/// A link that stops for a while: 8 Mbit/s, nothing from 2 to 5 s.
+#[test]
+fn a_rate_of_zero_is_an_outage_and_only_in_a_schedule() {
+    let json = edited("network.schedule = [{ at = '2 s', rate = '0 bit/s' }, { at = '5 s', rate = '8 Mbit/s' }]");
+    let s = Scenario::from_json(&json).unwrap_or_else(|e| panic!("{e}"));
+    let rates: Vec<Option<Rate>> = s.links[0].schedule.iter().map(|c| c.rate).collect();
+    assert_eq!(rates, [Some(Rate(0)), Some(Rate(8_000_000))]);
+    assert_eq!(s.source["network"]["schedule"][0]["rate"], "0 bit/s");
+    assert_eq!(Scenario::from_json(&s.source).map(|s| s.source), Ok(s.source));
 }
 
 /// `null`, which Python writes for `None`, is as if the field were left out.

@@ -3,7 +3,7 @@
 use super::link::bdp_bytes;
 use super::model::{Flow, Traffic};
 use super::network::{Ends, Graph, Network, Path};
-use super::quantity::{Amount, Integer, Name, Or, POSITIVE_TIME, Rates, TIME, Words};
+use super::quantity::{Amount, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, TIME, Words};
 use super::reader::{Kind, Mistakes, Table};
 use super::tcp::{PACKET_SIZE, TcpSpec};
 use cclab_algo::{Duration, Rate, Time};
@@ -150,7 +150,7 @@ impl FlowSpec {
 
 impl TrafficSpec {
     fn read_cbr(t: &mut Table) -> Option<TrafficSpec> {
-        let rate = t.required("rate", &Rates, "\"1 Mbit/s\"");
+        let rate = t.required("rate", &POSITIVE_RATE, "\"1 Mbit/s\"");
         let packet_size = t.or("packet_size", &PACKET_SIZE, 1500);
         Some(TrafficSpec::Cbr { rate: rate?, packet_size })
     }

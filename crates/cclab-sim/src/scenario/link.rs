@@ -1,7 +1,9 @@
 //! The fields of a link: rate, delay, queue, impairments, changes; and how they become a [`Link`].
 
 use super::model::{AppliesTo, Change, Jitter, Limit, Link, Loss, LossModel, LossPlace, Queue, Reorder};
-use super::quantity::{Amount, Amounts, Integer, Name, Or, POSITIVE_TIME, Probability, Rates, TIME, Words};
+use super::quantity::{
+    Amount, Amounts, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, Probability, RATE_OR_OUTAGE, Rates, TIME, Words,
+};
 use super::reader::{Kind, Mistakes, Table, show};
 use cclab_algo::{Duration, Rate, Time};
 use serde_json::{Map, Value as Json, json};
@@ -45,7 +47,7 @@ pub(super) struct Surroundings<'s> {
 }
 
 const UNLIMITED: &str = "unlimited";
-pub(super) const RATE: Or<Rates> = Or(UNLIMITED, Rates);
+pub(super) const RATE: Or<Rates> = Or(UNLIMITED, POSITIVE_RATE);
 pub(super) const LIMIT: Or<Amounts> = Or(UNLIMITED, Amounts { time: true });
 const DISCIPLINES: Words<()> = Words(&[("droptail", ())]);
 const PLACES: Words<LossPlace> =
@@ -128,7 +130,9 @@ impl LinkSpec {
         let mut q = t.table_or_empty("queue");
         q.or("discipline", &DISCIPLINES, ());
         let written = q.peek("limit", &LIMIT);
-        if let (Some(Some(Amount::Bdp(_) | Amount::Time(_))), None) = (written, self.rate) {
+        if let (Some(Some(Amount::Bdp(_) | Amount::Time(_))), None) = (written, self.rate)
+            && t.sound(&["rate"])
+        {
             q.mistake("limit", "a limit in time or BDP needs a link with a rate; this one is infinitely fast");
         }
         self.limit = written.unwrap_or(self.limit);
@@ -190,7 +194,7 @@ impl LinkSpec {
         let mut normal = Vec::new();
         for mut c in list {
             let at = c.required("at", &TIME, "\"10 s\"");
-            let (rate, delay) = (c.optional("rate", &Rates), c.optional("delay", &TIME));
+            let (rate, delay) = (c.optional("rate", &RATE_OR_OUTAGE), c.optional("delay", &TIME));
             if rate.is_none() && delay.is_none() && c.sound(&["rate", "delay"]) {
                 c.mistakes().add(c.path(), "changes nothing; give it a rate or a delay");
             }

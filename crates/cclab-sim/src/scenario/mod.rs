@@ -48,9 +48,7 @@ impl Scenario {
     /// # Errors
     /// Every mistake found; where the text is not TOML, the first, with its line and column.
     pub fn from_toml(text: &str) -> Result<Scenario, ScenarioError> {
-        let fault =
-            |field: String, message: &str| ScenarioError { mistakes: vec![Mistake { field, message: message.into() }] };
-        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| fault(position(text, &e), e.message()))?;
+        let table: toml::Table = text.parse().map_err(|e| ScenarioError { mistakes: vec![not_toml(text, &e)] })?;
         let mistakes = Mistakes::default();
         let json = to_json("", toml::Value::Table(table), &mistakes);
         match mistakes.is_empty() {
@@ -203,11 +201,19 @@ fn to_json(path: &str, value: toml::Value, mistakes: &Mistakes) -> Json {
     }
 }
 
-/// `line 3, column 7`: where the text stops being TOML.
-fn position(text: &str, error: &toml::de::Error) -> String {
-    let at = error.span().map_or(text.len(), |s| s.start).min(text.len());
-    let before = String::from_utf8_lossy(&text.as_bytes()[..at]).into_owned();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    format!("line {line}, column {column}")
+/// Where the text stops being TOML: `line 3, column 7`; of a whole number that TOML has no room for, its field too.
+fn not_toml(text: &str, error: &toml::de::Error) -> Mistake {
+    let span = error.span().unwrap_or(text.len()..text.len());
+    let before = text.get(..span.start).unwrap_or(text);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let place = format!("line {}, column {}", before.matches('\n').count() + 1, line.chars().count() + 1);
+    let number = text.get(span).filter(|n| n.chars().all(|c| c.is_ascii_digit() || "+-_".contains(c)));
+    let key = line.trim_end().strip_suffix('=').and_then(|l| l.rsplit([' ', '\t', ',', '{']).find(|k| !k.is_empty()));
+    match number.filter(|n| n.parse::<i64>().is_err() && n.contains(|c: char| c.is_ascii_digit())).zip(key) {
+        Some((number, key)) => Mistake {
+            field: format!("{place}, {key}"),
+            message: format!("{number} is too large; a whole number in TOML is at most {}", i64::MAX),
+        },
+        None => Mistake { field: place, message: error.message().into() },
+    }
 }

@@ -64,7 +64,13 @@ pub(super) const TIME: Times = Times { min: Duration::ZERO };
 pub(super) const POSITIVE_TIME: Times = Times { min: Duration(1) };
 
 /// A rate, up to 10 Tbit/s.
-pub(super) struct Rates;
+pub(super) struct Rates {
+    min: u64,
+}
+/// A rate, not zero.
+pub(super) const POSITIVE_RATE: Rates = Rates { min: 1 };
+/// A rate, or none for a while: an outage.
+pub(super) const RATE_OR_OUTAGE: Rates = Rates { min: 0 };
 /// A size in bytes.
 pub(super) struct Sizes {
     pub(super) min: u64,
@@ -259,22 +265,29 @@ impl Kind for Times {
     }
 }
 
-const RATE: Dimension = Dimension {
-    noun: "a rate",
-    example: "10 Mbit/s",
-    units: RATE_UNITS,
-    usual: "bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s",
-    whole: false,
-    min: 1,
-    max: 10_000_000_000_000,
-};
+impl Rates {
+    fn dimension(&self) -> Dimension {
+        Dimension {
+            noun: "a rate",
+            example: "10 Mbit/s",
+            units: RATE_UNITS,
+            usual: "bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s",
+            whole: false,
+            min: self.min,
+            max: 10_000_000_000_000,
+        }
+    }
+}
 impl Kind for Rates {
     type Value = Rate;
     fn read(&self, json: &Json) -> Result<Rate, String> {
-        RATE.read(json).map(Rate)
+        self.dimension().read(json).map(Rate)
     }
     fn write(&self, value: &Rate) -> Json {
-        RATE.print(value.0).into()
+        match value {
+            Rate(0) => "0 bit/s".into(),
+            rate => self.dimension().print(rate.0).into(),
+        }
     }
 }
 
@@ -447,7 +460,7 @@ mod tests {
     use super::*;
 
     fn rate(text: &str) -> Option<u64> {
-        Rates.read(&json!(text)).ok().map(|r| r.0)
+        POSITIVE_RATE.read(&json!(text)).ok().map(|r| r.0)
     }
     fn time(text: &str) -> Option<u64> {
         TIME.read(&json!(text)).ok().map(|d| d.0)
@@ -580,7 +593,7 @@ mod tests {
         assert_eq!(written(TIME.write(&Duration(1_500_000_000))).as_deref(), Some("1.5 s"));
         assert_eq!(written(TIME.write(&Duration(1_000_000_001))).as_deref(), Some("1.000000001 s"));
         assert_eq!(written(TIME.write(&Duration::ZERO)).as_deref(), Some("0 s"));
-        assert_eq!(written(Rates.write(&Rate(250_000_000))).as_deref(), Some("250 Mbit/s"));
+        assert_eq!(written(POSITIVE_RATE.write(&Rate(250_000_000))).as_deref(), Some("250 Mbit/s"));
         assert_eq!(written(SIZE.write(&1500)).as_deref(), Some("1500 B"));
         assert_eq!(written(SIZE.write(&65_536)).as_deref(), Some("64 KiB"));
         assert_eq!(written(SIZE.write(&25_000_000)).as_deref(), Some("25 MB"));
@@ -590,7 +603,7 @@ mod tests {
         #[test]
         fn what_is_written_reads_as_the_same(ns in 0..=TEN_YEARS.0, bits in 1..=10_000_000_000_000_u64, bytes in 1..=MAX_BYTES, billionths in 1..=MAX_BDP, p in 0.0..=1.0) {
             proptest::prop_assert_eq!(TIME.read(&TIME.write(&Duration(ns))), Ok(Duration(ns)));
-            proptest::prop_assert_eq!(Rates.read(&Rates.write(&Rate(bits))), Ok(Rate(bits)));
+            proptest::prop_assert_eq!(RATE_OR_OUTAGE.read(&RATE_OR_OUTAGE.write(&Rate(bits))), Ok(Rate(bits)));
             proptest::prop_assert_eq!(SIZE.read(&SIZE.write(&bytes)), Ok(bytes));
             proptest::prop_assert_eq!(Probability.read(&Probability.write(&p)), Ok(p));
             let amounts = Amounts { time: true };
@@ -603,7 +616,7 @@ mod tests {
         fn no_text_is_too_strange(text in "\\PC{0,20}", number in "[-+]?[0-9]{0,40}\\.?[0-9]{0,40}([eE][-+]?[0-9]{0,12})?", unit in "( ?(s|h|bit/s|GiB|packets|BDP|%))?") {
             for text in [text, format!("{number}{unit}")] {
                 let json = json!(text);
-                let _ = (TIME.read(&json), Rates.read(&json), SIZE.read(&json), Probability.read(&json), Amounts { time: true }.read(&json));
+                let _ = (TIME.read(&json), POSITIVE_RATE.read(&json), SIZE.read(&json), Probability.read(&json), Amounts { time: true }.read(&json));
             }
         }
     }
