@@ -253,6 +253,67 @@ mod tests {
         }
     }
 
+    /// Both edges of n ± δ belong to the band in which W stays; below it W grows only where the sender uses it.
+    #[test]
+    fn the_band_in_which_the_window_stays() {
+        for (queue, may_grow, w) in [(2.5, true, 20.0), (3.5, true, 20.0), (2.0, false, 20.0), (4.0, false, 19.0)] {
+            let mut law = law(3.0, 20, Some(1));
+            law.queue = queue;
+            law.judge(may_grow);
+            assert_eq!(law.window.cwnd, w, "N = {queue}");
+        }
+    }
+
+    /// The algorithm is one of congestion avoidance (paper, §3): while packets are missing, W is recovery's.
+    #[test]
+    fn judges_in_open_only() {
+        for (phase, w) in [(Phase::Open, 21.0), (Phase::Disorder, 20.0), (Phase::Recovery, 20.0), (Phase::Loss, 20.0)] {
+            let mut law = law(3.0, 20, Some(1)); // nothing waits
+            law.on_ack(&AckEvent { acked_bytes: MSS, snd_una: MSS, may_grow: true, phase, ..AckEvent::default() });
+            assert_eq!(law.window.cwnd, w, "{phase:?}");
+        }
+    }
+
+    /// Slow start ends where twice the queue of the last window is more than n + δ = 3.5 packets, not before.
+    #[test]
+    fn slow_start_ends_before_the_queue_doubles_past_the_operating_point() {
+        for (waited_ms, ends) in [(17, false), (18, true)] {
+            let mut law = law(3.0, 20, None);
+            law.path.spacing = Some(10_000_000.0);
+            law.path.waited = waited_ms * 1_000_000;
+            law.on_ack(&AckEvent { acked_bytes: MSS, may_grow: true, ..AckEvent::default() });
+            assert_eq!((law.window.cwnd, law.window.in_slow_start()), if ends { (20.0, false) } else { (21.0, true) });
+        }
+    }
+
+    /// A loss halves W, at least to two; a timeout leaves one, ssthresh half (once for the same data); an undo
+    /// restores both (RFC 5681 §3.1, as in Reno: the paper changes nothing there).
+    #[test]
+    fn losses_are_renos() {
+        let (now, zero) = (Time::ZERO, Duration::ZERO);
+        let signal = crate::cc::Signal::Loss;
+        for (w, left) in [(20, 10_000), (21, 10_500), (3, 2_000)] {
+            let mut law = law(3.0, w, None);
+            law.on_congestion(&CongestionEvent { now, signal, flight_size: 99_000, srtt: zero, min_rtt: zero });
+            assert_eq!((law.cwnd(), law.ssthresh()), (left, left));
+            law.on_undo(&UndoEvent { now });
+            assert_eq!((law.cwnd(), law.ssthresh()), (u64::from(w) * MSS, u64::MAX));
+        }
+        let mut law = law(3.0, 20, None);
+        for first in [true, false] {
+            law.on_timeout(&TimeoutEvent { now, flight_size: 20_000, first });
+            assert_eq!((law.cwnd(), law.ssthresh()), (1_000, 10_000), "first: {first}");
+        }
+    }
+
+    /// After an idle time W is the one that the endpoint proposes (RFC 2861).
+    #[test]
+    fn restarts_from_the_proposed_window() {
+        let mut law = law(3.0, 20, Some(MSS));
+        law.on_restart(&RestartEvent { now: Time::ZERO, idle: Duration::MAX, cwnd: 10_000, ssthresh: 15_000 });
+        assert_eq!((law.cwnd(), law.ssthresh()), (10_000, 15_000));
+    }
+
     /// Bursts of ten every 100 ms over a link that takes 5 ms each: the last of a burst waits 45 ms, half the time
     /// the link is idle, and W may grow as if 4.5 packets waited.
     #[test]

@@ -382,6 +382,27 @@ mod tests {
         assert_eq!((s.law.window.cwnd, s.law.window.ssthresh), (14.0, 14.0));
     }
 
+    /// A burst of ten into an empty queue: RTTs of 100, 110, … 190 ms, mean 145, smallest 100.
+    ///
+    /// Diff is 10 (1 − 100/145) = 3.103 by the mean, 0 by the smallest: the paper's ends slow start and loses an
+    /// eighth, or takes one segment off (beta 2); Linux sees nothing and grows.
+    #[test]
+    fn the_paper_judges_by_the_mean_rtt_linux_by_the_smallest() {
+        for (flavour, ssthresh, w) in [
+            (Flavour::Paper, None, 8.75),
+            (Flavour::Paper, Some(1), 9.0),
+            (Flavour::Linux, None, 20.0),
+            (Flavour::Linux, Some(1), 11.0),
+        ] {
+            let mut s = Sender::new(flavour, 10, ssthresh, 100);
+            (s.law.alpha, s.law.beta, s.law.round.end) = (1.0, 2.0, 9 * MSS);
+            (0..10).for_each(|k| s.ack(100 + 10 * k));
+            assert_eq!(s.law.window.cwnd, w, "{flavour:?} {ssthresh:?}");
+            let diff = if flavour == Flavour::Paper { 3.103 } else { 0.0 };
+            assert!((s.law.diff - diff).abs() < 5e-4, "{flavour:?}: {}", s.law.diff);
+        }
+    }
+
     /// A closed loop keeps alpha to beta packets waiting, from an overshoot in slow start as from below.
     ///
     /// Linux's Diff is larger by rtt/base, so that it keeps fewer.
@@ -430,6 +451,17 @@ mod tests {
             let mut v = law(flavour, 20, Some(1));
             v.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 20_000, first: true });
             assert_eq!((v.cwnd(), v.ssthresh()), (after_timeout, 10_000));
+        }
+    }
+
+    /// alpha ≤ Diff ≤ beta leaves W as it is, both edges included (SIGCOMM 1994 §3.2); Diff = 20 (1 − 96/128) = 5.
+    #[test]
+    fn the_edges_of_the_band_leave_the_window() {
+        for (alpha, beta, w) in [(5.0, 6.0, 20.0), (4.0, 5.0, 20.0), (5.1, 6.0, 21.0), (4.0, 4.9, 19.0)] {
+            let mut s = Sender::new(Flavour::Paper, 20, Some(1), 96);
+            (s.law.alpha, s.law.beta) = (alpha, beta);
+            s.ack(128);
+            assert_eq!(s.law.window.cwnd, w, "{alpha} to {beta}");
         }
     }
 
