@@ -81,7 +81,7 @@ fn tables<'py>(py: Python<'py>, result: RunResult, given: &[Link]) -> PyResult<B
     flows.text("label", result.flows.iter().map(|f| f.label.as_str()))?;
     flows.text("cc", result.flows.iter().map(|f| f.cc.as_str()))?;
     flow_columns!(start_s, measured_s, goodput_bps, throughput_bps, delivered_bytes, segments_sent);
-    flow_columns!(segments_retransmitted, timeouts, recoveries);
+    flow_columns!(segments_retransmitted, packets_received, packets_lost, timeouts, recoveries);
     flows.distribution("rtt", result.flows.iter().map(|f| f.rtt))?;
     flows.distribution("owd", result.flows.iter().map(|f| f.owd))?;
     flow_columns!(owd_mean_abs_diff_s, cwnd_mean_segments, cwnd_min_segments, cwnd_max_segments);

@@ -53,7 +53,6 @@ pub struct Simulation {
     flows: Vec<Flow>,
     /// Packets that reached their host without an event, to be taken in at this same instant.
     arrivals: VecDeque<Packet>,
-    measuring: bool,
     recorder: Recorder,
 }
 
@@ -83,7 +82,6 @@ impl Simulation {
             network: Network::new(scenario, seed),
             flows: scenario.flows.iter().map(|flow| Flow::new(flow, seed)).collect(),
             arrivals: VecDeque::new(),
-            measuring: false,
             recorder: Recorder {
                 sampling: scenario.record.samples,
                 samples: FlowSamples::default(),
@@ -166,6 +164,7 @@ impl Simulation {
             Event::Datagram(index) => self.send_datagram(now, index),
             Event::Start(index) => self.start(now, index),
             Event::Stop(index) => {
+                self.end_measuring(now, index as usize);
                 if let Kind::Tcp(tcp) = &mut self.flows[index as usize].kind {
                     tcp.ends[SOURCE].close(now);
                     self.pump(now, index as usize, SOURCE);
@@ -173,11 +172,16 @@ impl Simulation {
             }
             Event::Sample => self.sample(now),
             Event::Measure => {
-                self.measuring = true;
                 self.network.begin_measuring(now);
                 self.flows.iter_mut().for_each(|flow| flow.begin_measuring(now));
             }
         }
+    }
+
+    /// A flow is over.
+    fn end_measuring(&mut self, now: Time, index: usize) {
+        self.flows[index].end_measuring(now);
+        self.network.end_measuring(now, index);
     }
 
     fn start(&mut self, now: Time, index: u32) {
@@ -226,7 +230,7 @@ impl Simulation {
         self.capture(now, end, packet);
         let flow = &mut self.flows[index];
         flow.received += 1;
-        if self.measuring && packet.forward && packet.payload() > 0 {
+        if flow.measuring && packet.forward && packet.payload() > 0 {
             flow.meter.data(now, packet);
         }
         match (&mut flow.kind, &packet.body) {
@@ -236,11 +240,13 @@ impl Simulation {
                     && let Some(rtt) = tcp.ends[SOURCE].last_rtt_sample()
                 {
                     tcp.rtt = Some(rtt);
-                    if self.measuring {
+                    if flow.measuring {
                         flow.meter.rtt.record(rtt);
                     }
                 }
-                tcp.note_finished(now);
+                if tcp.note_finished(now) {
+                    self.end_measuring(now, index);
+                }
                 self.pump(now, index, end);
             }
             (Kind::Udp { delivered, .. }, Body::Udp(datagram)) => *delivered += u64::from(datagram.len),
@@ -264,7 +270,7 @@ impl Simulation {
             self.network.events.push(at, Event::Timer((2 * index + end) as u32));
         }
         if end == SOURCE {
-            if self.measuring {
+            if flow.measuring {
                 flow.meter.cwnd.set(now, tcp.ends[SOURCE].congestion_control().cwnd());
             }
             if self.recorder.sampling == Sampling::OnChange {
@@ -304,7 +310,7 @@ impl Simulation {
     }
 
     fn sample(&mut self, now: Time) {
-        for (index, flow) in self.flows.iter().enumerate().filter(|(_, flow)| flow.start <= now) {
+        for (index, flow) in self.flows.iter_mut().enumerate().filter(|(_, flow)| flow.start <= now) {
             self.recorder.sample(now, index, flow);
         }
         self.network.sample(now, &mut self.recorder.link_samples);
@@ -336,9 +342,11 @@ impl Simulation {
         if self.recorder.sampling == Sampling::OnChange {
             self.network.take_changes(self.end, &mut self.recorder.link_samples);
         }
-        let flows: Vec<_> = self.flows.iter().map(|flow| flow.summary(self.warmup, self.end)).collect();
-        let is_tcp = |index: usize| matches!(self.flows[index].kind, Kind::Tcp(_));
-        let goodputs = (0..flows.len()).filter(|&i| is_tcp(i)).map(|i| flows[i].goodput_bps);
+        let each = self.flows.iter().enumerate();
+        let flows: Vec<_> =
+            each.map(|(index, flow)| flow.summary(self.warmup, self.end, self.network.lost(index))).collect();
+        let is_measured = |i: &usize| matches!(self.flows[*i].kind, Kind::Tcp(_)) && flows[*i].measured_s > 0.0;
+        let goodputs = (0..flows.len()).filter(is_measured).map(|i| flows[i].goodput_bps);
         Ok(RunResult {
             jain: jain(goodputs),
             links: self.network.summaries(),
@@ -376,7 +384,10 @@ impl Simulation {
 }
 
 impl Recorder {
-    fn sample(&mut self, now: Time, index: usize, flow: &Flow) {
+    fn sample(&mut self, now: Time, index: usize, flow: &mut Flow) {
+        if !flow.is_sampled() {
+            return;
+        }
         match &flow.kind {
             Kind::Tcp(tcp) => {
                 self.samples.push(now, index, &tcp.ends[SOURCE], tcp.rtt, &tcp.ends[DESTINATION]);

@@ -2,10 +2,10 @@
 
 mod support;
 
-use cclab_algo::{Duration, Time, cc};
+use cclab_algo::{Duration, Rate, Time, cc};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck, Recovery};
-use cclab_sim::trace::PacketRows;
+use cclab_sim::trace::{PacketRows, RunResult};
 use support::*;
 
 fn ms(n: u64) -> Duration {
@@ -38,6 +38,9 @@ fn completion_times_are_whole_rounds() {
         assert!((f.fct_receiver_s - (expected - 0.05)).abs() < 1e-9, "{segments} segments: {}", f.fct_receiver_s);
         assert_eq!((f.delivered_bytes, f.segments_sent, f.segments_retransmitted), (segments * 960, segments, 0));
         assert!((f.rtt.mean - 0.1).abs() < 1e-9 && f.start_s == 0.07);
+        assert!((f.measured_s - expected).abs() < 1e-9, "measured until the last byte is acknowledged");
+        let goodput = (segments * 960 * 8) as f64 / expected;
+        assert!((f.goodput_bps / goodput - 1.0).abs() < 1e-9, "{segments} segments: {}", f.goodput_bps);
     }
     let mut scenario = path(0.3, link("there", None, ms(50)), link("back", None, ms(50)));
     scenario.flows = vec![transfer(100)];
@@ -64,21 +67,24 @@ fn summaries_agree_with_the_packet_rows() {
     let result = run(&busy());
     let rows = result.packets.as_ref().expect("asked for");
     let kind = |i: usize| PacketRows::EVENTS[usize::from(rows.event[i])];
-    for (index, start) in [(0_u32, 5.0), (1, 8.0)] {
+    for (index, start, end) in [(0_u32, 5.0, 20.0), (1, 8.0, 12.0)] {
         let f = &result.flows[index as usize];
-        assert!((f.measured_s - (20.0 - start)).abs() < 1e-9);
+        assert!((f.measured_s - (end - start)).abs() < 1e-9);
         let data = |i: &usize| rows.flow[*i] == index && rows.payload_bytes[*i] > 0;
         let (mut under_way, mut delays, mut bytes) = (std::collections::VecDeque::new(), vec![], 0);
-        let (mut sent, mut again, mut seen) = (0, 0, 0);
+        let (mut sent, mut again, mut seen, mut lost) = (0, 0, 0, 0);
         for i in (0..rows.link.len()).filter(data) {
-            let measured = rows.time_s[i] >= 5.0;
+            let measured = (5.0..end).contains(&rows.time_s[i]);
             match kind(i) {
                 "sent" => {
                     under_way.push_back((rows.seq[i], rows.time_s[i]));
                     sent += u64::from(measured);
                     again += u64::from(measured && rows.retransmission[i]);
                 }
-                "dropped" => assert_eq!(under_way.pop_back().expect("was sent").0, rows.seq[i]),
+                "dropped" => {
+                    assert_eq!(under_way.pop_back().expect("was sent").0, rows.seq[i]);
+                    lost += u64::from(measured);
+                }
                 "received" => {
                     let (seq, at) = under_way.pop_front().expect("was sent");
                     assert_eq!(seq, rows.seq[i]);
@@ -91,7 +97,8 @@ fn summaries_agree_with_the_packet_rows() {
                 _ => {}
             }
         }
-        assert!(seen > 100);
+        assert!(seen > 100 && lost > 0);
+        assert_eq!((f.packets_received, f.packets_lost), (delays.len() as u64, lost));
         let n = delays.len() as f64;
         let mean = delays.iter().sum::<f64>() / n;
         let variance = delays.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / n;
@@ -136,6 +143,84 @@ fn time_means_agree_with_samples_on_change() {
     // Little's law: packets waiting = rate × time waited (the ends of the interval apart)
     let little = (l.sent as f64 / 15.0) * l.sojourn.mean;
     assert!((little / queue - 1.0).abs() < 0.01, "{little} and {queue}");
+}
+
+/// A lossy path that is out from 2 to 4 s and from 12 to 14 s, and a flow for which that means timeouts.
+fn troubled() -> Scenario {
+    let change = |s: u64, rate| Change { at: Time::ZERO + ms(s * 1000), rate: Some(Rate(rate)), delay: None };
+    let schedule = [(2, 0), (4, 1_500_000), (12, 0), (14, 1_500_000)].map(|(at, rate)| change(at, rate)).to_vec();
+    let loss = vec![Loss { applies_to: AppliesTo::Data, model: LossModel::Bernoulli { p: 0.01 } }];
+    let there = Link { schedule, loss, loss_place: LossPlace::AfterLink, ..link("there", Some(1_500_000), ms(20)) };
+    let mut scenario = path(20.0, there, link("back", None, ms(20)));
+    scenario.flows = vec![bulk("bulk", "newreno", classic(2)), cbr("cbr", 300_000, 600)];
+    scenario
+}
+
+/// What is counted after a warm-up of 5 s, and what is counted in a run of 5 s, is what is counted in all.
+#[test]
+fn the_warm_up_is_left_out_of_every_count() {
+    let run_of = |seconds, warmup| {
+        let duration = Duration::from_secs(seconds);
+        run(&Scenario { duration, warmup: Duration::from_secs(warmup), ..troubled() })
+    };
+    let (all, first, rest) = (run_of(20, 0), run_of(5, 0), run_of(20, 5));
+    for (index, tcp) in [(0, true), (1, false)] {
+        let counts = |result: &RunResult| {
+            let f = &result.flows[index];
+            let both = [f.segments_sent, f.packets_received, f.packets_lost, f.owd.count];
+            let of_tcp = [f.segments_retransmitted, f.timeouts, f.recoveries, f.rtt.count];
+            if tcp { [both, of_tcp].concat() } else { both.to_vec() }
+        };
+        let (all, first, rest) = (counts(&all), counts(&first), counts(&rest));
+        assert!(first.iter().chain(&rest).all(|&n| n > 0), "{first:?} {rest:?}");
+        assert_eq!(all, first.iter().zip(&rest).map(|(a, b)| a + b).collect::<Vec<_>>());
+    }
+    // and each lost packet is a flow's
+    let lost: u64 = rest.flows.iter().map(|f| f.packets_lost).sum();
+    assert_eq!(lost, rest.links[0].drops + rest.links[0].losses);
+}
+
+/// Once a flow has stopped or has all acknowledged, nothing of it depends on how much longer the run lasts.
+#[test]
+fn a_flow_that_is_over_is_measured_no_more() {
+    let run_of = |seconds| {
+        let there =
+            Link { queue: Queue::DropTail { limit: Limit::Packets(17) }, ..link("there", Some(1_500_000), ms(20)) };
+        let mut scenario = path(seconds, there, link("back", None, ms(20)));
+        scenario.warmup = ms(500);
+        let stop = Some(Time::ZERO + ms(4000));
+        let stopped = |flow| Flow { stop, ..flow };
+        scenario.flows =
+            vec![transfer(300), stopped(bulk("bulk", "reno", classic(2))), stopped(cbr("cbr", 200_000, 600))];
+        scenario.record.samples = Sampling::Every(ms(100));
+        run(&scenario)
+    };
+    let (short, long) = (run_of(10.0), run_of(100.0));
+    assert_eq!(format!("{:?}", short.flows), format!("{:?}", long.flows));
+    assert_eq!(format!("{:?}", short.samples), format!("{:?}", long.samples), "nor is it sampled");
+    assert_eq!(short.jain, long.jain);
+    let [transfer, bulk, cbr] = &long.flows[..] else { panic!() };
+    assert!((transfer.measured_s + 0.5 - transfer.fct_s).abs() < 1e-9 && transfer.fct_s < 10.0);
+    assert_eq!((bulk.measured_s, cbr.measured_s), (3.5, 3.5));
+    let last = |flow| long.samples.flow.iter().rposition(|&f| f == flow).expect("is sampled");
+    assert_eq!(long.samples.delivered_bytes[last(0)], 300.0 * 960.0, "the last sample shows the end");
+    assert!((0.0..=0.1).contains(&(long.samples.time_s[last(0)] - transfer.fct_s)));
+}
+
+/// A flow that was over before the warm-up has no rates, and no part in Jain's index.
+#[test]
+fn a_flow_that_is_over_before_the_warm_up() {
+    let mut scenario = path(20.0, link("there", Some(1_500_000), ms(20)), link("back", None, ms(20)));
+    scenario.warmup = Duration::from_secs(10);
+    let early = Flow { stop: Some(Time::ZERO + ms(1000)), ..bulk("early", "reno", classic(2)) };
+    scenario.flows = vec![transfer(10), early, bulk("bulk", "reno", classic(2))];
+    let result = run(&scenario);
+    for f in &result.flows[..2] {
+        assert_eq!((f.measured_s, f.segments_sent, f.packets_received), (0.0, 0, 0), "{}", f.label);
+        assert!(f.goodput_bps.is_nan() && f.throughput_bps.is_nan() && f.cwnd_mean_segments.is_nan());
+    }
+    assert!((result.flows[0].fct_s - 0.1).abs() < 0.1 && result.flows[0].delivered_bytes == 9600);
+    assert_eq!(result.jain, 1.0, "one flow alone");
 }
 
 /// Whoever stops before starting never sends; who stops half-way is done soon after.

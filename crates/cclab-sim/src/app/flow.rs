@@ -4,8 +4,8 @@ use super::Cbr;
 use super::host::{Alarm, Processing};
 use super::meter::Meter;
 use crate::scenario::{self, Traffic};
-use crate::tcp::{Endpoint, Stats};
-use crate::trace::{FlowSummary, Histogram};
+use crate::tcp::Endpoint;
+use crate::trace::FlowSummary;
 use cclab_algo::cc::Context;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
@@ -24,6 +24,25 @@ pub(crate) struct Flow {
     pub(crate) sent: u64,
     /// Packets that reached either host.
     pub(crate) received: u64,
+    /// Whether the measured interval has begun and not ended.
+    pub(crate) measuring: bool,
+    /// When it was over: it stopped, or its last byte was acknowledged. Nothing is measured of it after that.
+    over: Option<Time>,
+    /// Whether the sample that shows how it ended is taken.
+    closed: bool,
+    /// Counters when the measured interval began, and when the flow was over.
+    before: Counters,
+    after: Option<Counters>,
+}
+
+/// What is counted over the whole run.
+#[derive(Clone, Copy, Default)]
+struct Counters {
+    segments_sent: u64,
+    segments_retransmitted: u64,
+    timeouts: u64,
+    recoveries: u64,
+    delivered_bytes: u64,
 }
 
 /// What it sends.
@@ -33,10 +52,6 @@ pub(crate) enum Kind {
         source: Cbr,
         /// Payload bytes that arrived.
         delivered: u64,
-        /// Of these, before the measured interval.
-        before: u64,
-        /// Datagrams sent before the measured interval.
-        sent_before: u64,
     },
 }
 
@@ -51,8 +66,6 @@ pub(crate) struct Tcp {
     pub(crate) sampled: Option<(u64, u64, Option<Duration>, Option<Duration>)>,
     /// When the last byte was acknowledged, and received in order.
     finished: [Option<Time>; 2],
-    /// Counters when the measured interval began.
-    before: [Stats; 2],
 }
 
 impl Flow {
@@ -62,7 +75,7 @@ impl Flow {
         let start = flow.start + Duration(stream("start").below(flow.start_jitter.0.saturating_add(1)));
         let (kind, cc) = match &flow.traffic {
             Traffic::Cbr { rate, packet_size } => {
-                (Kind::Udp { source: Cbr::new(*rate, *packet_size), delivered: 0, before: 0, sent_before: 0 }, "udp")
+                (Kind::Udp { source: Cbr::new(*rate, *packet_size), delivered: 0 }, "udp")
             }
             Traffic::Tcp { size, config, cc, cc_params } => {
                 let law = |rng| {
@@ -86,7 +99,6 @@ impl Flow {
                     rtt: None,
                     sampled: None,
                     finished: [None; 2],
-                    before: [Stats::default(); 2],
                 };
                 (Kind::Tcp(Box::new(tcp)), cc.name)
             }
@@ -102,32 +114,75 @@ impl Flow {
             meter: Meter::default(),
             sent: 0,
             received: 0,
+            measuring: false,
+            over: flow.stop.filter(|stop| *stop <= start),
+            closed: false,
+            before: Counters::default(),
+            after: None,
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        match &self.kind {
+            Kind::Udp { source, delivered } => {
+                Counters { segments_sent: source.number, delivered_bytes: *delivered, ..Counters::default() }
+            }
+            Kind::Tcp(tcp) => {
+                let (source, destination) = (tcp.ends[0].stats(), tcp.ends[1].stats());
+                Counters {
+                    segments_sent: source.segments_sent,
+                    segments_retransmitted: source.segments_retransmitted,
+                    timeouts: source.timeouts,
+                    recoveries: source.recoveries,
+                    delivered_bytes: destination.bytes_received,
+                }
+            }
         }
     }
 
     /// The measured interval begins: now for a flow that runs, at its start for a later one.
     pub(crate) fn begin_measuring(&mut self, now: Time) {
-        match &mut self.kind {
-            Kind::Udp { source, delivered, before, sent_before } => {
-                (*before, *sent_before) = (*delivered, source.number);
-            }
-            Kind::Tcp(tcp) => {
-                tcp.before = [*tcp.ends[0].stats(), *tcp.ends[1].stats()];
-                self.meter.cwnd.begin(now.max(self.start), tcp.ends[0].congestion_control().cwnd());
-            }
+        self.measuring = self.over.is_none();
+        self.before = self.after.unwrap_or_else(|| self.counters());
+        if let Kind::Tcp(tcp) = &self.kind {
+            self.meter.cwnd.begin(now.max(self.start), tcp.ends[0].congestion_control().cwnd());
         }
     }
 
-    /// The summary of the measured interval, which ends at `end`.
-    pub(crate) fn summary(&self, warmup: Time, end: Time) -> FlowSummary {
+    /// The flow is over, and with it its measured interval.
+    pub(crate) fn end_measuring(&mut self, now: Time) {
+        if self.over.is_none() {
+            self.measuring = false;
+            (self.over, self.after) = (Some(now), Some(self.counters()));
+        }
+    }
+
+    /// Whether a sample is to be taken: the first one after its end is the last.
+    pub(crate) fn is_sampled(&mut self) -> bool {
+        !std::mem::replace(&mut self.closed, self.over.is_some())
+    }
+
+    /// The summary of the measured interval, which ends at `end` or when the flow is over. `lost` data packets of it
+    /// were lost in the network.
+    pub(crate) fn summary(&self, warmup: Time, end: Time, lost: u64) -> FlowSummary {
+        let end = self.over.map_or(end, |over| over.min(end));
         let measured = end.since(self.start.max(warmup)).as_secs_f64();
-        let rate = |bytes: u64| if measured > 0.0 { bytes as f64 * 8.0 / measured } else { 0.0 };
+        let rate = |bytes: u64| if measured > 0.0 { bytes as f64 * 8.0 / measured } else { f64::NAN };
+        let (before, after) = (&self.before, self.after.unwrap_or_else(|| self.counters()));
         let mut summary = FlowSummary {
             label: self.label.clone(),
             cc: self.cc.into(),
             start_s: self.start.as_secs_f64(),
             measured_s: measured,
+            goodput_bps: rate(after.delivered_bytes - before.delivered_bytes),
             throughput_bps: rate(self.meter.bytes_arrived),
+            delivered_bytes: self.counters().delivered_bytes,
+            segments_sent: after.segments_sent - before.segments_sent,
+            segments_retransmitted: after.segments_retransmitted - before.segments_retransmitted,
+            packets_received: self.meter.owd.count(),
+            packets_lost: lost,
+            timeouts: after.timeouts - before.timeouts,
+            recoveries: after.recoveries - before.recoveries,
             rtt: self.meter.rtt.summary(),
             owd: self.meter.owd.summary(),
             owd_mean_abs_diff_s: self.meter.owd_mean_abs_diff(),
@@ -136,44 +191,28 @@ impl Flow {
             cwnd_max_segments: f64::NAN,
             fct_s: f64::NAN,
             fct_receiver_s: f64::NAN,
-            ..FlowSummary::default()
         };
-        match &self.kind {
-            Kind::Udp { source, delivered, before, sent_before } => {
-                summary.goodput_bps = rate(delivered - before);
-                summary.delivered_bytes = *delivered;
-                summary.segments_sent = source.number - sent_before;
-                summary.rtt = Histogram::default().summary();
-            }
-            Kind::Tcp(tcp) => {
-                let [source, destination] = [tcp.ends[0].stats(), tcp.ends[1].stats()];
-                let [source_before, destination_before] = &tcp.before;
-                summary.goodput_bps = rate(destination.bytes_received - destination_before.bytes_received);
-                summary.delivered_bytes = destination.bytes_received;
-                summary.segments_sent = source.segments_sent - source_before.segments_sent;
-                summary.segments_retransmitted = source.segments_retransmitted - source_before.segments_retransmitted;
-                summary.timeouts = source.timeouts - source_before.timeouts;
-                summary.recoveries = source.recoveries - source_before.recoveries;
-                let mss = f64::from(tcp.ends[0].config().mss);
-                (summary.cwnd_mean_segments, summary.cwnd_min_segments, summary.cwnd_max_segments) =
-                    self.meter.cwnd.summary(end, mss);
-                let taken = |at: Option<Time>| at.map_or(f64::NAN, |at| (at - self.start).as_secs_f64());
-                (summary.fct_s, summary.fct_receiver_s) = (taken(tcp.finished[0]), taken(tcp.finished[1]));
-            }
+        if let Kind::Tcp(tcp) = &self.kind {
+            let mss = f64::from(tcp.ends[0].config().mss);
+            (summary.cwnd_mean_segments, summary.cwnd_min_segments, summary.cwnd_max_segments) =
+                self.meter.cwnd.summary(end, mss);
+            let taken = |at: Option<Time>| at.map_or(f64::NAN, |at| (at - self.start).as_secs_f64());
+            (summary.fct_s, summary.fct_receiver_s) = (taken(tcp.finished[0]), taken(tcp.finished[1]));
         }
         summary
     }
 }
 
 impl Tcp {
-    /// Notes when a transfer of fixed size is complete at either end.
-    pub(crate) fn note_finished(&mut self, now: Time) {
-        let Some(size) = self.size else { return };
+    /// Notes when a transfer of fixed size is complete at either end; whether it is so at the source.
+    pub(crate) fn note_finished(&mut self, now: Time) -> bool {
+        let Some(size) = self.size else { return false };
         if self.finished[0].is_none() && self.ends[0].stats().bytes_acked >= size {
             self.finished[0] = Some(now);
         }
         if self.finished[1].is_none() && self.ends[1].stats().bytes_received >= size {
             self.finished[1] = Some(now);
         }
+        self.finished[0].is_some()
     }
 }

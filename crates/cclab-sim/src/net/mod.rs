@@ -61,6 +61,8 @@ const HOST: u32 = u32::MAX;
 pub(crate) struct FlowTally {
     pub(crate) duplicated: u64,
     pub(crate) gone: u64,
+    /// Data packets dropped or lost between the end of the warm-up and when the flow is over.
+    lost: u64,
 }
 
 /// Links, routes and the event queue that drives them.
@@ -73,6 +75,8 @@ pub struct Network {
     /// Where each flow's routes start: there, back.
     starts: Vec<[u32; 2]>,
     tallies: Vec<FlowTally>,
+    /// The interval over which each flow's losses count.
+    measured: Vec<(Time, Time)>,
     /// Every packet at every link, when asked for.
     pub(crate) log: Option<Box<PacketLog>>,
 }
@@ -95,6 +99,7 @@ impl Network {
             routes,
             starts,
             tallies: vec![FlowTally::default(); scenario.flows.len()],
+            measured: scenario.flows.iter().map(|flow| (from, flow.stop.unwrap_or(to).min(to))).collect(),
             log: scenario.record.packets.then(Box::default),
         }
     }
@@ -146,7 +151,7 @@ impl Network {
                     return false;
                 }
                 Outcome::Gone(reason, at) => {
-                    self.tallies[packet.flow as usize].gone += 1;
+                    self.count_gone(at, packet);
                     if reason == Reason::LostBehind {
                         self.note(now, index, EventKind::Queued, packet);
                     }
@@ -155,6 +160,15 @@ impl Network {
                     return false;
                 }
             }
+        }
+    }
+
+    fn count_gone(&mut self, at: Time, packet: &Packet) {
+        let tally = &mut self.tallies[packet.flow as usize];
+        tally.gone += 1;
+        let (from, to) = self.measured[packet.flow as usize];
+        if packet.forward && packet.payload() > 0 && from <= at && at < to {
+            tally.lost += 1;
         }
     }
 
@@ -178,6 +192,17 @@ impl Network {
     /// The measured interval begins.
     pub(crate) fn begin_measuring(&mut self, now: Time) {
         self.links.iter_mut().for_each(|link| link.begin_measuring(now));
+    }
+
+    /// A flow is over.
+    pub(crate) fn end_measuring(&mut self, now: Time, flow: usize) {
+        let to = &mut self.measured[flow].1;
+        *to = now.min(*to);
+    }
+
+    /// Data packets of a flow that were dropped or lost in its measured interval.
+    pub(crate) fn lost(&self, flow: usize) -> u64 {
+        self.tallies[flow].lost
     }
 
     /// A row per link.

@@ -44,6 +44,7 @@ impl RunResult {
             h.text(&f.cc);
             h.floats(&[f.start_s, f.measured_s, f.goodput_bps, f.throughput_bps]);
             h.words(&[f.delivered_bytes, f.segments_sent, f.segments_retransmitted, f.timeouts, f.recoveries]);
+            h.words(&[f.packets_received, f.packets_lost]);
             h.distribution(&f.rtt);
             h.distribution(&f.owd);
             h.floats(&[f.owd_mean_abs_diff_s, f.cwnd_mean_segments, f.cwnd_min_segments, f.cwnd_max_segments]);

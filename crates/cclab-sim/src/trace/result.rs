@@ -17,7 +17,7 @@ pub struct RunResult {
     pub packets: Option<PacketRows>,
     /// A pcapng file, when asked for.
     pub capture: Option<Vec<u8>>,
-    /// Jain's index of the goodputs of all TCP flows.
+    /// Jain's index of the goodputs of all TCP flows that were measured, each over its own interval.
     pub jain: f64,
     /// What the engine did.
     pub engine: EngineStats,
@@ -39,7 +39,8 @@ pub struct Distribution {
     pub p99: f64,
 }
 
-/// Summary of a flow over the time after the warm-up (from its own start, if that is later).
+/// Summary of a flow over its measured interval: from the end of the warm-up, or its own start if that is later, to the
+/// end of the run, its stop, or the moment when its last byte is acknowledged. Rates over no time are NaN.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct FlowSummary {
     /// Label.
@@ -60,6 +61,10 @@ pub struct FlowSummary {
     pub segments_sent: u64,
     /// Data segments retransmitted in the measured interval.
     pub segments_retransmitted: u64,
+    /// Data packets that arrived at the destination in the measured interval, duplicates included.
+    pub packets_received: u64,
+    /// Data packets dropped by queues or lost to loss models in the measured interval.
+    pub packets_lost: u64,
     /// Retransmission timeouts in the measured interval.
     pub timeouts: u64,
     /// Fast recoveries in the measured interval.
