@@ -33,7 +33,7 @@ class Simulation:
         """Serve up to `max_events` events without the GIL; the share of simulated time done, 1.0 when finished.
 
         Raises:
-            cclab.RunError: the event budget is used up, or conservation is violated.
+            cclab.RunError: the budget of events or of recorded rows is used up, or conservation is violated.
         """
     def finish(self) -> dict[str, Any]:
         """The result: tables by name, each a dict of columns (numpy arrays; lists of str for text).

@@ -23,6 +23,22 @@ pub enum Error {
         /// Simulated time wanted, s.
         duration_s: f64,
     },
+    /// What is recorded does not fit into its budget of memory.
+    #[error(
+        "{what} came to {size}, the most that is kept, at {time_s:.6} s of {duration_s} s simulated; {advice}, or simulate less"
+    )]
+    Memory {
+        /// The field that asks for it.
+        what: &'static str,
+        /// How much it came to: rows or bytes.
+        size: String,
+        /// What to record instead.
+        advice: &'static str,
+        /// Simulated time reached, s.
+        time_s: f64,
+        /// Simulated time wanted, s.
+        duration_s: f64,
+    },
     /// Packets were created or lost by the simulator itself. This is our bug.
     #[error(
         "conservation violated at {place}: {detail}; this is a bug in cclab, please report it with the scenario and seed {seed}"
@@ -37,6 +53,16 @@ pub enum Error {
     },
 }
 
+/// What may be recorded, of each kind: a few gigabytes.
+#[derive(Clone, Copy)]
+struct Budget {
+    rows: usize,
+    capture_bytes: usize,
+}
+const BUDGET: Budget = Budget { rows: 50_000_000, capture_bytes: 2_000_000_000 };
+/// Events between two looks at what is recorded.
+const CHECK_EVERY: u64 = 1 << 16;
+
 /// Source and destination host of a flow, as indices.
 const SOURCE: usize = 0;
 const DESTINATION: usize = 1;
@@ -49,6 +75,9 @@ pub struct Simulation {
     end: Time,
     max_events: u64,
     events: u64,
+    /// When to look at the budgets again.
+    checkpoint: u64,
+    budget: Budget,
     network: Network,
     flows: Vec<Flow>,
     /// Packets that reached their host without an event, to be taken in at this same instant.
@@ -79,6 +108,8 @@ impl Simulation {
             end: Time::ZERO + scenario.duration,
             max_events: scenario.max_events,
             events: 0,
+            checkpoint: scenario.max_events.min(CHECK_EVERY),
+            budget: BUDGET,
             network: Network::new(scenario, seed),
             flows: scenario.flows.iter().map(|flow| Flow::new(flow, seed)).collect(),
             arrivals: VecDeque::new(),
@@ -114,7 +145,7 @@ impl Simulation {
     /// Serves up to `max_events` events; the share of simulated time done, 1.0 when finished.
     ///
     /// # Errors
-    /// The event budget is used up.
+    /// The budget of events or of what is recorded is used up.
     pub fn advance(&mut self, max_events: u64) -> Result<f64, Error> {
         let pause = self.events.saturating_add(max_events);
         while self.events < pause {
@@ -136,12 +167,33 @@ impl Simulation {
         Ok((self.now.as_secs_f64() / self.end.as_secs_f64()).min(1.0 - f64::EPSILON))
     }
 
-    fn check_budget(&self) -> Result<(), Error> {
-        if self.events <= self.max_events {
-            return Ok(());
-        }
+    #[inline]
+    fn check_budget(&mut self) -> Result<(), Error> {
+        if self.events <= self.checkpoint { Ok(()) } else { self.check_budgets() }
+    }
+
+    fn check_budgets(&mut self) -> Result<(), Error> {
         let (time_s, duration_s) = (self.now.as_secs_f64(), self.end.as_secs_f64());
-        Err(Error::Budget { max_events: self.max_events, time_s, duration_s })
+        if self.events > self.max_events {
+            return Err(Error::Budget { max_events: self.max_events, time_s, duration_s });
+        }
+        self.checkpoint = self.max_events.min(self.events + CHECK_EVERY);
+        let recorder = &self.recorder;
+        let samples = recorder.samples.time_s.len() + recorder.signals.time_s.len() + self.network.changes();
+        let packets = self.network.log.as_ref().map_or(0, |log| log.len());
+        let captured = recorder.capture.as_ref().map_or(0, |(capture, _)| capture.len());
+        let Budget { rows, capture_bytes } = self.budget;
+        let full = [
+            (samples, rows, "rows", "record.samples", "write a longer interval, or \"off\""),
+            (packets, rows, "rows", "record.packets", "write false, or \"pcapng\" with a small snaplen"),
+            (captured, capture_bytes, "bytes", "record.packets", "write a smaller record.snaplen, or false"),
+        ];
+        match full.into_iter().find(|(size, most, ..)| size > most) {
+            None => Ok(()),
+            Some((size, _, unit, what, advice)) => {
+                Err(Error::Memory { what, size: format!("{size} {unit}"), advice, time_s, duration_s })
+            }
+        }
     }
 
     fn serve(&mut self, now: Time, event: Event) {
@@ -334,7 +386,7 @@ impl Simulation {
     /// Runs to the end if it is not there yet, checks conservation and gives the result.
     ///
     /// # Errors
-    /// The event budget is used up, or conservation is violated.
+    /// The budget of events or of what is recorded is used up, or conservation is violated.
     pub fn finish(mut self) -> Result<RunResult, Error> {
         while self.advance(1 << 20)? < 1.0 {}
         self.check_conservation()?;
@@ -426,6 +478,31 @@ pub fn run(scenario: &Scenario, seed: u64) -> Result<RunResult, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each kind of recording has its budget, and is told how to need less.
+    #[test]
+    fn what_is_recorded_fits_into_its_budget() {
+        for (record, what, advice) in [
+            ("samples = 'change'", "record.samples", "a longer interval"),
+            ("samples = '1 ms'", "record.samples", "a longer interval"),
+            ("samples = 'off'\npackets = 'table'", "record.packets", "write false"),
+            ("samples = 'off'\npackets = 'pcapng'", "record.packets", "a smaller record.snaplen"),
+        ] {
+            let text = format!(
+                "duration = '60 s'\nnetwork = {{ rate = '20 Mbit/s', rtt = '40 ms' }}\nflows = [{{ cc = 'reno' }}]\n\
+                 [record]\n{record}"
+            );
+            let scenario = Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}"));
+            assert!(run(&scenario, 1).is_ok(), "{record}");
+            let mut sim = Simulation::new(&scenario, 1);
+            sim.budget = Budget { rows: 10_000, capture_bytes: 10_000 };
+            let error = sim.finish().expect_err(record);
+            let Error::Memory { time_s, .. } = error else { panic!("{record}: {error}") };
+            assert!(time_s < 60.0, "{time_s}");
+            let text = error.to_string();
+            assert!(text.starts_with(what) && text.contains(advice), "{text}");
+        }
+    }
 
     /// The vectors of Jain, Chiu and Hawe (1984).
     #[test]

@@ -552,7 +552,14 @@ const BAD: &[(&str, &str)] = &[
     ),
     ("flows.0.rto.max = '500 ms'", r#"flows[0].rto.initial: "1 s" is above flows[0].rto.max, "500 ms""#),
     ("record.samples = '5'", r#"record.samples: "5" has no unit; write e.g. "40 ms""#),
-    ("record.samples = '5 us'", r#"record.samples: "5 us" gives 12000000 samples of each flow; at most 10000000"#),
+    (
+        "record.samples = '5 us'",
+        r#"record.samples: "5 us" gives 12000001 samples of each flow and link (1 and 6); at most 50000000 rows in all, 7142857 of each: write a longer interval, or "off""#,
+    ),
+    (
+        "record.samples = '10 ms'\nflows.0.count = 2000",
+        r#"record.samples: "10 ms" gives 6001 samples of each flow and link (2000 and 8002); at most 50000000 rows in all, 4999 of each: write a longer interval, or "off""#,
+    ),
     ("record.packets = 'pcap'", r#"record.packets: "pcap" is not one of false, true, "table", "pcapng""#),
     ("record.point = 'sender'", r#"record.point: only for a capture: write record.packets = "pcapng" too"#),
     ("record.packets = 'pcapng'\nrecord.snaplen = '10 B'", r#"record.snaplen: "10 B" is too small; at least "40 B""#),

@@ -325,6 +325,11 @@ impl Link {
         (self.waiting.len() as u64, self.waiting_bytes)
     }
 
+    /// Changes of the queue noted so far.
+    pub(super) fn changes(&self) -> usize {
+        self.changes.as_ref().map_or(0, Vec::len)
+    }
+
     /// Whenever the queue changed before `end`: time, packets, bytes.
     pub(super) fn take_changes(&mut self, end: Time) -> Vec<(Time, u64, u64)> {
         self.forget_served(Time(end.0.saturating_sub(1)));

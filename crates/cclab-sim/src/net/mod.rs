@@ -77,6 +77,7 @@ pub struct Network {
     tallies: Vec<FlowTally>,
     /// The interval over which each flow's losses count.
     measured: Vec<(Time, Time)>,
+    logs_changes: bool,
     /// Every packet at every link, when asked for.
     pub(crate) log: Option<Box<PacketLog>>,
 }
@@ -100,6 +101,7 @@ impl Network {
             starts,
             tallies: vec![FlowTally::default(); scenario.flows.len()],
             measured: scenario.flows.iter().map(|flow| (from, flow.stop.unwrap_or(to).min(to))).collect(),
+            logs_changes: on_change,
             log: scenario.record.packets.then(Box::default),
         }
     }
@@ -211,6 +213,14 @@ impl Network {
             let (packets, bytes) = link.backlog(now);
             samples.push(now, index, packets, bytes);
         }
+    }
+
+    /// Changes of queues noted so far.
+    pub(crate) fn changes(&self) -> usize {
+        if !self.logs_changes {
+            return 0;
+        }
+        self.links.iter().map(Link::changes).sum()
     }
 
     /// Rows of every change of every queue before `end`, by time and link.

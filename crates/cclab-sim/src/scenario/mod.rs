@@ -125,6 +125,7 @@ impl Written {
         self.network.fill_in(&entries, &mut self.source["network"]);
         let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| entries[*entry]).collect();
         let mut graph = self.network.build(&each, &find);
+        record::check_samples(&self.record, self.duration, each.len(), graph.links.len(), mistakes);
         let paths = std::mem::take(&mut graph.paths);
         let named = each.iter().zip(paths).zip(&labels);
         let flows = named.map(|((f, path), (_, label))| f.build(label.clone(), path, &graph, mistakes)).collect();

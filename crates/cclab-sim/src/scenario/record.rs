@@ -2,7 +2,7 @@
 
 use super::model::{Capture, Record, Sampling};
 use super::quantity::{Or, POSITIVE_TIME, Sizes, Times, Words};
-use super::reader::{Kind, Table, show};
+use super::reader::{Kind, Mistakes, Table, show};
 use cclab_algo::Duration;
 use serde_json::{Value as Json, json};
 
@@ -10,8 +10,8 @@ const POINTS: Words<bool> = Words(&[("sender", false), ("receiver", true)]);
 const SNAPLEN: Or<Sizes> = Or("all", Sizes { min: 40, max: 65_535 });
 /// Unless asked otherwise: every 100 ms, or a thousand samples a flow when that is less often.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Of each flow: a gigabyte of columns.
-const MAX_SAMPLES: u64 = 10_000_000;
+/// Of all flows and links: three gigabytes of columns.
+const MAX_ROWS: u64 = 50_000_000;
 
 /// When to sample.
 struct Samples;
@@ -71,12 +71,6 @@ pub(super) fn read(t: &mut Table, duration: Option<Duration>) -> Record {
     let mut r = t.table_or_empty("record");
     let length = duration.unwrap_or_default();
     let samples = r.or("samples", &Samples, Sampling::Every(INTERVAL.max(length / 1000)));
-    if let Sampling::Every(interval) = samples
-        && length.0 / interval.0 > MAX_SAMPLES
-    {
-        let (interval, count) = (SPAN.write(&interval), length.0 / interval.0);
-        r.mistake("samples", format!("{interval} gives {count} samples of each flow; at most {MAX_SAMPLES}"));
-    }
     let packets = r.or("packets", &Packets::No, Packets::No);
     let capture = (packets == Packets::Capture).then(|| Capture {
         at_receiver: r.or("point", &POINTS, false),
@@ -89,4 +83,22 @@ pub(super) fn read(t: &mut Table, duration: Option<Duration>) -> Record {
     }
     t.put("record", r.finish());
     Record { samples, packets: packets == Packets::Table, capture }
+}
+
+/// Notes that samples at an interval would not fit into memory.
+pub(super) fn check_samples(record: &Record, length: Duration, flows: usize, links: usize, mistakes: &Mistakes) {
+    let Sampling::Every(interval) = record.samples else { return };
+    let samples = length.0 / interval.0 + 1;
+    let each = (flows + links) as u64;
+    if samples.saturating_mul(each) > MAX_ROWS {
+        let interval = SPAN.write(&interval);
+        mistakes.add(
+            "record.samples",
+            format!(
+                "{interval} gives {samples} samples of each flow and link ({flows} and {links}); at most {MAX_ROWS} rows \
+                 in all, {} of each: write a longer interval, or \"off\"",
+                MAX_ROWS / each
+            ),
+        );
+    }
 }

@@ -93,6 +93,11 @@ impl Capture {
         self.writer.write_pcapng_block(block).expect("memory takes every write");
     }
 
+    /// Bytes so far.
+    pub(crate) fn len(&self) -> usize {
+        self.writer.get_ref().len()
+    }
+
     /// The file.
     pub fn finish(self) -> Vec<u8> {
         self.writer.into_inner()

@@ -41,6 +41,10 @@ impl PacketLog {
         rows.retransmission.push(retransmission);
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.times.len()
+    }
+
     /// The rows before `end` in order of time. (A packet lost behind a link is known to be before it leaves.)
     pub(crate) fn finish(self, end: Time) -> PacketRows {
         let mut order: Vec<usize> = (0..self.times.len()).filter(|&i| self.times[i] < end).collect();
