@@ -583,4 +583,117 @@ mod tests {
         }
         assert!(law.ssthresh() < u64::MAX);
     }
+
+    /// Linux takes no RTT sample in the first second of an epoch: it would tell of the queue that the loss left.
+    #[test]
+    fn samples_of_the_first_second_do_not_count() {
+        let mut law = after_loss_at(Flavour::Linux, 100);
+        law.on_ack(&ack_at(Time::ZERO + secs(0.999), secs(0.05)));
+        assert_eq!(law.curve.delay_min, None);
+        law.on_ack(&ack_at(Time::ZERO + secs(1.0), secs(0.06)));
+        assert_eq!(law.curve.delay_min, Some(secs(0.06)));
+    }
+
+    /// §4.1.2: after a first slow start without loss cwnd_prior is the window at its end, from which on α is 1.
+    #[test]
+    fn the_first_slow_start_sets_cwnd_prior() {
+        let mut law = law(Flavour::Paper, 100, &[]);
+        law.begin_epoch(Time::ZERO);
+        law.grow_estimate_rfc(1.0);
+        close(law.curve.w_est, 101.0, 1e-9);
+        close(law.curve.cwnd_prior, 100.0, 0.0);
+    }
+
+    /// Linux's count: never below 2 however far the target; kept for 1/32 s. After a loss at 1000 W = 700 and
+    /// K = 9.0825 s: targets 710 at once, 713 after 31.3 ms, counts 700/10 and ⌊700/13⌋.
+    #[test]
+    fn linux_recounts_after_a_thirty_second_of_a_second() {
+        let mut law = law(Flavour::Linux, 1000, &[]);
+        law.curve.delay_min = Some(secs(0.1));
+        loss(&mut law);
+        for (t, count) in [(0.0, 70.0), (0.0312, 70.0), (0.0313, 53.0), (60.0, 2.0)] {
+            assert_eq!(law.count_linux(Time::ZERO + secs(t), 1.0), count, "at {t} s");
+        }
+    }
+
+    /// The segment that begins the epoch counts towards Linux's W_est.
+    #[test]
+    fn the_first_ack_of_an_epoch_counts() {
+        let mut law = law(Flavour::Linux, 100, &[]);
+        loss(&mut law);
+        law.count_linux(Time::ZERO, 2.0);
+        close(law.curve.est_credit, 2.0, 0.0);
+    }
+
+    /// A timeout repeated for the same data leaves ssthresh and the curve alone (RFC 5681 §3.1).
+    #[test]
+    fn a_repeated_timeout_leaves_ssthresh() {
+        for flavour in [Flavour::Linux, Flavour::Paper] {
+            let mut law = law(flavour, 100, &[]);
+            for first in [true, false] {
+                law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 100_000, first });
+                assert_eq!((law.cwnd(), law.ssthresh()), (1_000, 70_000));
+            }
+        }
+    }
+
+    /// §4.7 lowers W_max only where the loss came below it, not at it; Linux keeps whole segments.
+    #[test]
+    fn w_max_at_the_edge() {
+        for (flavour, w, w_max) in
+            [(Flavour::Paper, 100.0, 100.0), (Flavour::Linux, 100.0, 100.0), (Flavour::Linux, 110.5, 110.0)]
+        {
+            let mut law = after_loss_at(flavour, 100);
+            law.window.cwnd = w;
+            loss(&mut law);
+            close(law.curve.w_max, w_max, 0.0);
+        }
+    }
+
+    /// §4.2: the target is never below W: a window above its curve stays.
+    #[test]
+    fn a_window_above_its_curve_stays() {
+        let mut law = law(Flavour::Paper, 100, &[("reno_friendly", Given::Flag(false))]);
+        loss(&mut law);
+        law.begin_epoch(Time::ZERO);
+        law.window.cwnd = 90.0;
+        law.on_ack(&ack_at(Time::ZERO, secs(0.1)));
+        assert_eq!(law.window.cwnd, 90.0);
+    }
+
+    /// After an idle time W is the proposed one and the epoch not in the future; recovery is time on the curve.
+    #[test]
+    fn a_restart_and_the_clock() {
+        let now = Time::ZERO + secs(3.0);
+        for flavour in [Flavour::Linux, Flavour::Paper] {
+            let mut law = after_loss_at(flavour, 100);
+            law.last_ack = Time::ZERO;
+            law.on_ack(&AckEvent { may_grow: false, phase: Phase::Recovery, ..ack_at(now, secs(0.1)) });
+            assert_eq!(law.curve.epoch, Some(Time::ZERO));
+            law.on_restart(&RestartEvent { now, idle: secs(5.0), cwnd: 10_000, ssthresh: 70_000 });
+            assert_eq!((law.cwnd(), law.curve.epoch), (10_000, Some(now)));
+        }
+    }
+
+    /// RFC 9406 §4.3: HyStart++ watches the first slow start only. An ACK of twenty segments counts for eight there,
+    /// in full after a loss (here undone, so that slow start goes on) or a timeout.
+    #[test]
+    fn hystart_plus_plus_watches_the_first_slow_start_only() {
+        let given = [("hystart", Given::Text("hystart++".into()))];
+        let grown = |before: fn(&mut Cubic)| {
+            let mut law = law(Flavour::Paper, 100, &given);
+            law.window.ssthresh = f64::INFINITY;
+            before(&mut law);
+            let w = law.window.cwnd;
+            law.on_ack(&AckEvent { acked_bytes: 20 * MSS, ..ack_at(Time::ZERO, secs(0.1)) });
+            law.window.cwnd - w
+        };
+        assert_eq!(grown(|_| {}), 8.0);
+        let undone = |law: &mut Cubic| {
+            loss(law);
+            law.on_undo(&UndoEvent { now: Time::ZERO });
+        };
+        assert_eq!(grown(undone), 20.0);
+        assert_eq!(grown(|law| law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: false })), 20.0);
+    }
 }

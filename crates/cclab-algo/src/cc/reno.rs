@@ -207,4 +207,28 @@ mod tests {
         reno.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 1_000, first: false });
         assert_eq!(reno.ssthresh(), 50_000, "a repeated timeout leaves ssthresh alone");
     }
+
+    /// RFC 5681 eq. 4: never below two segments; after an idle time the proposed window.
+    #[test]
+    fn two_segments_at_least_and_the_restart_window() {
+        let (now, zero) = (Time::ZERO, Duration::ZERO);
+        for flavour in [Flavour::Linux, Flavour::Paper] {
+            let mut reno = law(flavour, 3);
+            let signal = Signal::Loss;
+            reno.on_congestion(&CongestionEvent { now, signal, flight_size: 3_000, srtt: zero, min_rtt: zero });
+            assert_eq!((reno.cwnd(), reno.ssthresh()), (2_000, 2_000));
+            let mut reno = law(flavour, 40);
+            reno.on_restart(&RestartEvent { now, idle: Duration::MAX, cwnd: 10_000, ssthresh: 30_000 });
+            assert_eq!((reno.cwnd(), reno.ssthresh()), (10_000, 30_000));
+        }
+    }
+
+    /// Linux counts whole segments: a window of 10.5 takes ten credits.
+    #[test]
+    fn linux_counts_whole_segments() {
+        let mut reno = law(Flavour::Linux, 10);
+        reno.window.cwnd = 10.5;
+        ack(&mut reno, 10);
+        assert_eq!(reno.cwnd(), 11_500);
+    }
 }

@@ -470,6 +470,7 @@ mod tests {
     fn disorder_suspends_vegas() {
         let mut s = Sender::new(Flavour::Linux, 20, Some(1), 100);
         s.law.round.samples = 20;
+        s.law.round.end = 100 * MSS; // the round would go on
         let disorder = AckEvent {
             acked_bytes: MSS,
             snd_una: MSS,
@@ -496,5 +497,52 @@ mod tests {
     fn parameters_out_of_bounds_are_refused() {
         let given = [("alpha".to_string(), Given::Number(-1.0))];
         assert!(Params::resolve(ENTRY.params, &given, Flavour::Linux).is_err());
+    }
+
+    /// Out of Open W grows as Reno's: by one per W acknowledged, whatever the delay; so, too, where a round has no RTT.
+    #[test]
+    fn reno_where_it_cannot_judge() {
+        for flavour in [Flavour::Linux, Flavour::Paper] {
+            for (phase, rtt) in [(Phase::Disorder, Some(Duration::from_secs(9))), (Phase::Open, None)] {
+                let mut s = Sender::new(flavour, 20, Some(1), 100);
+                for k in 1..=20 {
+                    assert_eq!(s.law.window.cwnd, 20.0);
+                    let (snd_una, snd_nxt) = (k * MSS, 0); // each ACK ends a round
+                    let ev = AckEvent { acked_bytes: MSS, snd_una, snd_nxt, rtt, phase, ..AckEvent::default() };
+                    s.law.on_ack(&AckEvent { may_grow: true, ..ev });
+                }
+                assert_eq!(s.law.window.cwnd, 21.0, "{flavour:?} {phase:?}");
+            }
+        }
+    }
+
+    /// A repeated timeout leaves ssthresh alone (RFC 5681 §3.1); slow start then doubles at once; an undo restores.
+    #[test]
+    fn timeouts_and_undo() {
+        for flavour in [Flavour::Linux, Flavour::Paper] {
+            let mut s = Sender::new(flavour, 20, Some(20 * MSS), 100);
+            let now = Time::ZERO;
+            for first in [true, false] {
+                s.law.on_timeout(&TimeoutEvent { now, flight_size: 20_000, first });
+                assert_eq!(s.law.ssthresh(), 10_000, "first: {first}");
+            }
+            let before = s.law.window.cwnd;
+            s.law.round.end = 100 * MSS;
+            s.ack(100);
+            assert_eq!(s.law.window.cwnd, before + 1.0);
+            s.law.on_undo(&UndoEvent { now });
+            assert_eq!((s.law.cwnd(), s.law.ssthresh()), (20_000, 20_000));
+        }
+    }
+
+    /// After an idle time both take the proposed window; Linux forgets the samples of the round as well.
+    #[test]
+    fn restarts_from_the_proposed_window() {
+        for (flavour, samples) in [(Flavour::Linux, 0), (Flavour::Paper, 7)] {
+            let mut s = Sender::new(flavour, 20, Some(1), 100);
+            s.law.round.samples = 7;
+            s.law.on_restart(&RestartEvent { now: Time::ZERO, idle: Duration::MAX, cwnd: 10_000, ssthresh: 15_000 });
+            assert_eq!((s.law.cwnd(), s.law.round.samples), (10_000, samples));
+        }
     }
 }

@@ -124,3 +124,67 @@ impl Window {
         if self.ssthresh.is_finite() { (self.ssthresh * self.mss) as u64 } else { u64::MAX }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Duration, Time};
+
+    fn window(w: u32, ssthresh: u64) -> Window {
+        Window::new(&Context { initial_window: w, initial_ssthresh: Some(ssthresh * 1000), ..Context::new(1000) })
+    }
+
+    /// Slow start goes up to ssthresh; the rest of the ACK counts in congestion avoidance (Linux `tcp_slow_start`).
+    #[test]
+    fn slow_start_leaves_over_what_is_beyond_ssthresh() {
+        let mut w = window(8, 10);
+        assert_eq!((w.slow_start(5.0), w.cwnd, w.in_slow_start()), (3.0, 10.0, false));
+    }
+
+    /// Linux `tcp_cong_avoid_ai`: credit saved for a larger w gives one segment, not several.
+    #[test]
+    fn credit_of_a_larger_w_is_applied_gently() {
+        let mut w = window(10, 1);
+        w.add_credit(10.0, 9.0);
+        w.add_credit(3.0, 1.0);
+        assert_eq!(w.cwnd, 11.0);
+        w.add_credit(3.0, 5.0); // 1 + 5 are two
+        assert_eq!(w.cwnd, 13.0);
+    }
+
+    /// A reduction, a timeout and a restart forget the credit.
+    #[test]
+    fn credit_does_not_survive_a_reduction() {
+        let restart = RestartEvent { now: Time::ZERO, idle: Duration::ZERO, cwnd: 5_000, ssthresh: 1_000 };
+        let cuts: [fn(&mut Window, &RestartEvent); 3] =
+            [|w, _| w.reduce(5.0), |w, _| w.time_out(None), |w, ev| w.restart(ev)];
+        for cut in cuts {
+            let mut w = window(10, 1);
+            w.add_credit(10.0, 4.0);
+            cut(&mut w, &restart);
+            let left = w.cwnd;
+            w.add_credit(5.0, 4.0);
+            assert_eq!(w.cwnd, left);
+        }
+    }
+
+    /// A law's own step stops at two segments; a window of one, after a timeout, stays.
+    #[test]
+    fn a_step_down_stops_at_two() {
+        for (w, to, left) in [(10, 9.0, 9.0), (3, 1.0, 2.0), (2, 1.0, 2.0), (1, 0.0, 1.0)] {
+            let mut w = window(w, 100);
+            w.step_down(to);
+            assert_eq!((w.cwnd, w.ssthresh), (left, left));
+        }
+    }
+
+    /// A restart never raises W and never lowers ssthresh (RFC 2861 §2: ssthresh keeps the memory of W).
+    #[test]
+    fn a_restart_lowers_the_window_only() {
+        for (w, ssthresh, after) in [(20, 5, (10.0, 15.0)), (20, 30, (10.0, 30.0)), (8, 5, (8.0, 15.0))] {
+            let mut w = window(w, ssthresh);
+            w.restart(&RestartEvent { now: Time::ZERO, idle: Duration::ZERO, cwnd: 10_000, ssthresh: 15_000 });
+            assert_eq!((w.cwnd, w.ssthresh), after);
+        }
+    }
+}

@@ -173,4 +173,37 @@ mod tests {
             assert!(!h.on_ack(&ack(Time::ZERO + MS(i), MS(100), i), MS(40), &w));
         }
     }
+
+    /// ACKs up to 2 ms apart are a train: at 2 ms sharp it ends slow start after (40 + 1)/2 ms, at 2.001 ms never.
+    #[test]
+    fn two_milliseconds_are_a_train() {
+        for (spacing_us, found) in [(2_000, Some(11)), (2_001, None)] {
+            let (mut h, w) = at(64, false);
+            let ack_at = |k: u64| ack(Time::ZERO + Duration::from_micros(k * spacing_us), MS(40), 1 + k);
+            assert_eq!((0..100).find(|k| h.on_ack(&ack_at(*k), MS(40), &w)), found);
+        }
+    }
+
+    /// 262144 B at 2 · 64 · 1448 B per 0.4 ms take 565.7 µs; at 1.2 times, from ssthresh/2 on, 942.9 µs.
+    #[test]
+    fn linux_paces_slow_start_at_twice_the_window() {
+        for (ssthresh, ns) in [(f64::INFINITY, 565_746), (129.0, 565_746), (128.0, 942_910)] {
+            let (h, mut w) = at(64, true);
+            w.ssthresh = ssthresh;
+            let a = h.aggregation_delay(&ack(Time::ZERO, Duration::from_micros(400), 1), &w);
+            assert!(a.0.abs_diff(ns) <= 1, "{ssthresh}: {} ns", a.0);
+        }
+    }
+
+    /// What was found is said once; after a timeout HyStart looks again.
+    #[test]
+    fn a_timeout_makes_it_look_again() {
+        let (mut h, w) = at(64, true);
+        let found = |h: &mut HyStart| {
+            (1..=30).filter(|i| h.on_ack(&ack(Time::ZERO + MS(3 * i), MS(60), *i), MS(40), &w)).count()
+        };
+        assert_eq!((found(&mut h), found(&mut h)), (1, 0));
+        h.restart();
+        assert_eq!(found(&mut h), 1);
+    }
 }

@@ -185,4 +185,18 @@ mod tests {
         assert_eq!(path.law.increment(20.0), 20.0);
         assert_eq!(Path::new(true).law.increment(20.0), 20.0);
     }
+
+    /// §4.2: a round with fewer than eight samples is not judged, however long its RTT; each round counts its own.
+    #[test]
+    fn seven_samples_are_too_few() {
+        let mut path = Path::new(false);
+        path.round(40);
+        path.snd_una = path.law.round_end;
+        for k in 1..=8 {
+            path.snd_una += 1;
+            let (snd_una, snd_nxt) = (path.snd_una, path.snd_una + 100);
+            path.law.on_ack(&AckEvent { snd_una, snd_nxt, rtt: Some(Duration::from_millis(90)), ..Default::default() });
+            assert_eq!(path.in_css(), k == 8, "sample {k}");
+        }
+    }
 }

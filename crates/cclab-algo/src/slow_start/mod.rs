@@ -85,3 +85,41 @@ impl SlowStart {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    /// RFC 9406 §4.2: what the limit L = 8 takes away is not left over for congestion avoidance.
+    #[test]
+    fn growth_beyond_the_limit_is_lost() {
+        let cx = Context::new(1000);
+        let (mut slow_start, mut window) = (SlowStart::new("hystart++", &cx), Window::new(&cx));
+        assert_eq!((slow_start.grow(20.0, &mut window), window.cwnd), (0.0, 18.0));
+        slow_start.on_congestion(); // standard from here on (§4.3)
+        assert_eq!((slow_start.grow(20.0, &mut window), window.cwnd), (0.0, 38.0));
+        window.ssthresh = 48.0;
+        assert_eq!((slow_start.grow(20.0, &mut window), window.cwnd), (10.0, 48.0));
+    }
+
+    /// A timeout ends HyStart++ (only the first slow start is watched) and makes HyStart look again.
+    #[test]
+    fn timeouts() {
+        let cx = Context { initial_window: 64, paced: true, ..Context::new(1000) };
+        let mut window = Window::new(&cx);
+        let mut slow_start = SlowStart::new("hystart++", &Context { paced: false, ..cx.clone() });
+        slow_start.on_timeout();
+        assert_eq!((slow_start.grow(20.0, &mut window), window.cwnd), (0.0, 84.0));
+
+        let mut slow_start = SlowStart::new("hystart", &cx);
+        for _ in 0..2 {
+            let mut window = Window::new(&cx);
+            for snd_una in 1..=9 {
+                let rtt = Some(Duration::from_millis(60));
+                let ev = AckEvent { snd_una, snd_nxt: 100, rtt, ..AckEvent::default() };
+                slow_start.on_ack(&ev, Duration::from_millis(40), &mut window);
+            }
+            assert_eq!(window.ssthresh, 64.0);
+            slow_start.on_timeout();
+        }
+    }
+}
