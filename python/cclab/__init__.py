@@ -60,3 +60,7 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'cclab' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

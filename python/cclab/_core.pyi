@@ -11,8 +11,12 @@ def check(scenario_json: str) -> str:
         cclab.ScenarioError: every mistake found, one per line: field, value, what is allowed.
     """
 
-def check_toml(text: str) -> str:
-    """Like `check`, from TOML text."""
+def parse_toml(text: str) -> str:
+    """The scenario in this TOML text as it was written, as JSON; not checked.
+
+    Raises:
+        cclab.ScenarioError: it is not TOML: line, column and why.
+    """
 
 def registry() -> str:
     """Everything registered, as JSON.

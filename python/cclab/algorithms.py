@@ -13,6 +13,7 @@ import json
 from typing import Any
 
 from cclab import _core, registry
+from cclab.errors import ScenarioError
 
 __all__ = ["Step", "names", "step"]
 
@@ -47,6 +48,11 @@ def step(
     """
     if name not in names():
         raise registry.unknown("algorithm", name, names())
+    for what, given, most in (("mss", mss, 65535), ("initial_window", initial_window, 1 << 31)):
+        if type(given) is not int or not 1 <= given <= most:
+            raise ScenarioError(f"{what}: {given!r} is not a whole number from 1 to {most}")
+    if initial_ssthresh is not None and (type(initial_ssthresh) is not int or not 0 <= initial_ssthresh < 1 << 64):
+        raise ScenarioError(f"initial_ssthresh: {initial_ssthresh!r} is not a whole number from 0 to 2^64 - 1, or None")
     return Step(name, mss, _core.Law(name, json.dumps(params), mss, initial_window, initial_ssthresh, flavour))
 
 
@@ -73,22 +79,22 @@ class Step:
         The names are those of `AckEvent` in `crates/cclab-algo/src/cc/mod.rs`, times with `_s`, rates with `_bps`.
         """
         acked = event.setdefault("acked_bytes", self.mss)
+        srtt, smallest = self._srtt_s, self._min_rtt_s
         if (rtt := event.get("rtt_s")) is not None:
-            self._min_rtt_s = rtt if self._min_rtt_s is None else min(rtt, self._min_rtt_s)
-            # RFC 6298 §2.3, alpha = 1/8
-            self._srtt_s = rtt if self._srtt_s == 0.0 else self._srtt_s + (rtt - self._srtt_s) / 8
-        window = self.cwnd_bytes
-        event.setdefault("srtt_s", self._srtt_s)
-        event.setdefault("min_rtt_s", self._min_rtt_s)
+            smallest = rtt if smallest is None else min(rtt, smallest)
+            srtt = rtt if srtt == 0.0 else srtt + (rtt - srtt) / 8  # RFC 6298 §2.3, alpha = 1/8
+        window, total = self.cwnd_bytes, self._acked + acked
+        event.setdefault("srtt_s", srtt)
+        event.setdefault("min_rtt_s", smallest)
         event.setdefault("delivered_bytes", acked)
         event.setdefault("prior_delivered", max(0, self._acked - window))
         event.setdefault("prior_in_flight", window)
         event.setdefault("bytes_in_flight", max(0, window - acked))
-        self._acked += acked
-        event.setdefault("delivered", self._acked)
-        event.setdefault("snd_una", self._acked)
-        event.setdefault("snd_nxt", self._acked + window)
+        event.setdefault("delivered", total)
+        event.setdefault("snd_una", total)
+        event.setdefault("snd_nxt", total + window)
         self._law.on_ack(**self._timed(event))
+        self._srtt_s, self._min_rtt_s, self._acked = srtt, smallest, total  # not by an event that was refused
 
     def on_congestion(self, **event: Any) -> None:
         """Congestion was detected: `now_s`, `signal` ("loss", "ecn", "tail-loss"), `flight_size` in bytes."""

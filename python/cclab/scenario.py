@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -74,20 +73,25 @@ class Flow(_Part):
         super().__init__(cc=cc, count=count, **fields)
 
 
-def plain(value: Any, where: str = "") -> Any:
+_DEEPEST = 32  # a scenario has five levels; a list that contains itself has no end
+
+
+def plain(value: Any, where: str = "", level: int = 0) -> Any:
     """`value` as tables, lists, text, numbers and flags, which is all that a scenario is made of.
 
     Raises:
         ScenarioError: something in it is none of these.
     """
+    if level > _DEEPEST:
+        raise ScenarioError(f"{where.partition('[')[0]}: more than {_DEEPEST} levels deep, or contains itself")
     if isinstance(value, _Part):
         value = value.fields
     if hasattr(value, "item") and not isinstance(value, Mapping):
         value = value.item()  # a numpy number
     if isinstance(value, Mapping):
-        return {str(key): plain(inner, f"{where}.{key}".lstrip(".")) for key, inner in value.items()}
+        return {str(key): plain(inner, f"{where}.{key}".lstrip("."), level + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(inner, f"{where}[{i}]") for i, inner in enumerate(value)]
+        return [plain(inner, f"{where}[{i}]", level + 1) for i, inner in enumerate(value)]
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise ScenarioError(f"{where}: {value!r} is not text, a number, true or false, a list or a table")
@@ -148,8 +152,8 @@ class Scenario:
     @classmethod
     def from_toml(cls, text: str) -> Self:
         """The scenario in TOML text."""
-        checked = json.loads(_core.check_toml(text))
-        return cls._of(tomllib.loads(text), checked)
+        written = _core.parse_toml(text)
+        return cls._of(json.loads(written), json.loads(_core.check(written)))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -237,8 +241,9 @@ def simulate(
 
     if backend not in BACKENDS:
         raise RunError(f"unknown backend {backend!r}; allowed: {', '.join(BACKENDS)}")
-    if seed is not None and not 0 <= seed < 1 << 64:
-        raise ScenarioError(f"seed: {seed} is not a whole number from 0 to 2^64 - 1")
+    seed = plain(seed, "seed")
+    if seed is not None and (type(seed) is not int or not 0 <= seed < 1 << 64):
+        raise ScenarioError(f"seed: {seed!r} is not a whole number from 0 to 2^64 - 1")
     wall, cpu = time.perf_counter(), time.thread_time()
     simulation = _core.Simulation(json.dumps(scenario._checked), seed)
     done = 0.0

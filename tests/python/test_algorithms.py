@@ -63,3 +63,13 @@ def test_mistakes():
         reno.on_ack(rtt_s=-1.0)
     with pytest.raises(cclab.UnknownNameError, match="loss, ecn, tail-loss"):
         reno.on_congestion(signal="doom")
+    with pytest.raises(cclab.ScenarioError, match="all three or none"):
+        reno.on_ack(one_way_seq=1, one_way_sent_s=0.1)
+    reno.on_ack(one_way_seq=1, one_way_sent_s=0.1, one_way_arrived_s=0.2)
+
+
+@pytest.mark.parametrize("name", ["mss", "initial_window"])
+@pytest.mark.parametrize("value", [0, -5, 1.5, "x", 1 << 40])
+def test_sizes_that_are_none(name, value):
+    with pytest.raises(cclab.ScenarioError, match=f"{name}: .* is not a whole number from 1"):
+        algorithms.step("reno", **{name: value})

@@ -141,3 +141,48 @@ PATHS = ["name", "duration", "seed", "network", "network.rate", "network.queue",
 def test_any_value_anywhere_is_accepted_or_refused(path, value):
     with contextlib.suppress(ScenarioError):  # never another exception
         Scenario.from_toml(GOOD).replace({path: value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\ufeff" + GOOD, GOOD.replace('"40 ms"', r'"\x340 ms"'), GOOD + "record = {\n  samples = '10 ms',\n}\n"],
+    ids=["a byte order mark", "an escape of TOML 1.1", "an inline table over several lines"],
+)
+def test_toml_is_read_once_by_one_reader(text, tmp_path):
+    if "record" in text:  # before the first [table]
+        text = text[text.index("record") :] + text[: text.index("record")]
+    path = tmp_path / "s.toml"
+    path.write_text(text, encoding="utf-8")
+    scenario = Scenario.load(path)
+    assert scenario.to_dict()["network"]["rtt"] == "40 ms"
+    assert Scenario.from_toml(scenario.to_toml()) == scenario
+
+
+def test_what_is_kept_is_in_the_order_it_was_written_in():
+    written = Scenario.from_toml(GOOD).to_dict()
+    assert list(written) == ["name", "duration", "seed", "network", "flows"]
+    assert list(written["network"]) == ["topology", "rate", "rtt", "queue"]
+
+
+@given(st.text(alphabet='ab=[]{}"\\\n\ufeff#,. 1\r\t\x00', max_size=30))
+def test_any_text_is_a_scenario_or_a_mistake(text):
+    with pytest.raises(ScenarioError):
+        Scenario.from_toml(text)
+
+
+@pytest.mark.parametrize("seed", [1.5, "a", True, [1], np.float64(2)])
+def test_a_seed_that_is_no_whole_number(small, seed):
+    with pytest.raises(ScenarioError, match=r"seed: .* is not a whole number from 0 to 2\^64 - 1"):
+        small.run(seed=seed)
+    assert small.run(seed=np.int64(3)).seed == 3
+
+
+def test_a_list_that_contains_itself():
+    endless: list = []
+    endless.append(endless)
+    with pytest.raises(ScenarioError, match=r"flows: .*contains itself"):
+        Scenario.from_dict({"duration": "1 s", "flows": endless})
+
+
+def test_dir_shows_what_there_is():
+    assert {"Scenario", "Result", "Flow", "algorithms"} <= set(dir(cclab))

@@ -233,11 +233,15 @@ impl<'py> Event<'py> {
         let seq = self.take("one_way_seq")?;
         let sent = self.duration("one_way_sent_s")?;
         let arrived = self.duration("one_way_arrived_s")?;
-        Ok(seq.zip(sent).zip(arrived).map(|((seq, sent), arrived)| cc::OneWay {
-            seq,
-            sent: Time::ZERO + sent,
-            arrived: Time::ZERO + arrived,
-        }))
+        match (seq, sent, arrived) {
+            (None, None, None) => Ok(None),
+            (Some(seq), Some(sent), Some(arrived)) => {
+                Ok(Some(cc::OneWay { seq, sent: Time::ZERO + sent, arrived: Time::ZERO + arrived }))
+            }
+            _ => {
+                Err(error::scenario("one_way_seq, one_way_sent_s and one_way_arrived_s go together: all three or none"))
+            }
+        }
     }
     /// Refuses what no hook asked for.
     fn done(self) -> PyResult<()> {

@@ -48,13 +48,7 @@ impl Scenario {
     /// # Errors
     /// Every mistake found; where the text is not TOML, the first, with its line and column.
     pub fn from_toml(text: &str) -> Result<Scenario, ScenarioError> {
-        let table: toml::Table = text.parse().map_err(|e| ScenarioError { mistakes: vec![not_toml(text, &e)] })?;
-        let mistakes = Mistakes::default();
-        let json = to_json("", toml::Value::Table(table), &mistakes);
-        match mistakes.is_empty() {
-            true => Scenario::from_json(&json),
-            false => Err(ScenarioError { mistakes: mistakes.into_vec() }),
-        }
+        Scenario::from_json(&toml_as_json(text)?)
     }
 
     /// The scenario that this JSON describes: the same tables and fields as in TOML. `null` is as if the
@@ -171,6 +165,18 @@ fn read_flows(t: &mut Table, network: Option<&Network>, duration: Option<Duratio
     }
     t.put("flows", normal.into());
     specs
+}
+
+/// The scenario in this TOML text as it was written, not checked beyond its being TOML. A byte order mark is passed over.
+///
+/// # Errors
+/// Where the text is not TOML, with its line and column; dates, infinities and NaN, which have no place in a scenario.
+pub fn toml_as_json(text: &str) -> Result<Json, ScenarioError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let table: toml::Table = text.parse().map_err(|e| ScenarioError { mistakes: vec![not_toml(text, &e)] })?;
+    let mistakes = Mistakes::default();
+    let json = to_json("", toml::Value::Table(table), &mistakes);
+    if mistakes.is_empty() { Ok(json) } else { Err(ScenarioError { mistakes: mistakes.into_vec() }) }
 }
 
 /// TOML as JSON. Dates, infinities and NaN have no place in a scenario.
