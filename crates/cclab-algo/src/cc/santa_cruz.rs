@@ -360,6 +360,8 @@ mod tests {
             let path = Loop::run(Box::new(law(n, 2, None)), 1, 60.0);
             let ((w_min, w_max), (q_min, q_max)) = path.settled(10.0);
             assert_eq!((w_min, w_max), (w, w), "n = {n}");
+            // what W holds beyond the 87 ms · 187.5 packets/s = 16.3 in the path waits
+            assert!(((w as f64 - 16.3125) - q_max).abs() < 0.01, "n = {n}: {q_max}");
             assert!(n - 1.0 <= q_min && q_max <= n + 1.5, "n = {n}: {q_min} to {q_max}");
             if n == 1.5 {
                 let peak = path.log.iter().map(|(_, w, _)| *w).max();
