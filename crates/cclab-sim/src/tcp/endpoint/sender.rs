@@ -248,7 +248,10 @@ impl Sender {
         let head_resent = self.board.front().map_or(Time::ZERO, |head| head.sent);
         self.take_rtt(now, &taken);
         self.on_probe_acked(now, segment.ack, &mut taken);
-        self.rack.adapt(taken.sample.prior_delivered().unwrap_or(0), self.rate.delivered);
+        // A DSACK comes on an ACK that delivers nothing: the next that does tells whether a round trip has passed.
+        if let Some(prior) = taken.sample.prior_delivered().filter(|&prior| prior > 0) {
+            self.rack.adapt(prior, self.rate.delivered);
+        }
         let before = self.phase;
         let quiet = before == Phase::Open && taken.acked_bytes > 0 && !taken.sacked && !taken.ece && !taken.dsack;
         if !quiet {
@@ -443,11 +446,12 @@ impl Sender {
     fn on_reorder_timer(&mut self, now: Time) {
         let found = self.look_with_rack(now);
         if found.lost {
+            // Nothing was delivered: only the fast retransmit that begins a recovery is granted (as Linux).
             if self.phase != Phase::Recovery {
                 self.enter_recovery(now);
+                let (pipe, ssthresh, mss) = (self.in_flight(), self.cc.ssthresh(), self.mss());
+                self.prr.on_ack(mss, pipe, ssthresh, false, mss);
             }
-            let (pipe, ssthresh, mss) = (self.in_flight(), self.cc.ssthresh(), self.mss());
-            self.prr.on_ack(mss, pipe, ssthresh, false, mss);
         }
         self.rearm(now);
     }

@@ -422,6 +422,25 @@ fn rack_learns_to_live_with_reordering() {
     assert!(early <= 10 && late <= 2 && timeouts == 0, "{early} {late} {timeouts}");
 }
 
+/// Segments held for 70 of 100 ms need a window of three quarters of the smallest RTT: two DSACKs in two round
+/// trips, for the window grows by a quarter in each that sees one (RFC 8985 §6.2 step 4). Then nothing is sent again.
+#[test]
+fn the_reordering_window_grows_as_far_as_it_must() {
+    let mut config = config(Recovery::Rack, 10);
+    config.initial_ssthresh = Some(40_000);
+    config.pacing = Pacing::On;
+    let mut pipe = Pipe::new(&config);
+    pipe.ends[0].write(START, u64::MAX);
+    let mut luck = Stream::new(7, "reorder");
+    let mut path =
+        |side: usize, s: &Segment| if side == 0 && s.len > 0 && luck.chance(0.03) { Late(ms(70)) } else { Pass };
+    pipe.run(at(60.0), &mut path);
+    let half = pipe.stats();
+    pipe.run(at(120.0), &mut path);
+    assert!(pipe.ends[0].snd.rack.steps() >= 3, "{}", pipe.ends[0].snd.rack.steps());
+    assert_eq!((pipe.stats().segments_retransmitted, pipe.stats().timeouts), (half.segments_retransmitted, 0));
+}
+
 /// Acceptance 6: an application of 1 Mbit/s for 60 s: the window stays within twice what is in flight
 /// (or the initial window).
 #[test]
