@@ -106,10 +106,12 @@ impl Receiver {
         segment.end() >= self.rcv_nxt && segment.seq <= self.right_edge
     }
 
-    /// RFC 7323 §4.3: remember the timestamp of the segment that holds the left edge of what was last
-    /// acknowledged. So a delayed ACK echoes the first segment it covers, and a gap the last before it.
+    /// RFC 7323 §4.3 (2): remember the timestamp of the segment that holds the left edge of what was last
+    /// acknowledged. So a delayed ACK echoes the first segment it covers, and a gap the last before it; never
+    /// an older one than before, which an ACK that was overtaken may carry.
     pub fn note_timestamp(&mut self, segment: &Segment) {
-        if segment.seq <= self.last_ack_sent {
+        let newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0;
+        if newer && segment.seq <= self.last_ack_sent {
             self.ts_recent = segment.ts_val;
         }
     }
@@ -138,8 +140,8 @@ impl Receiver {
         in_order
     }
 
-    /// RFC 3168 §6.1.3: congestion is echoed until the peer says CWR. Neither end waits long for either (Linux):
-    /// the sender's window may be small.
+    /// RFC 3168 §6.1.3: congestion is echoed until the peer says CWR. Where there are quick ACKs neither end waits long
+    /// for either (Linux): the sender's window may be small.
     fn take_ecn(&mut self, segment: &Segment, ce: bool) {
         if segment.flags.has(Flags::CWR) {
             self.ece = false;
@@ -147,7 +149,9 @@ impl Receiver {
         }
         if ce && !self.ece {
             self.ece = true;
-            self.quick = self.quick.max(2);
+            if self.delayed.quickack > 0 {
+                self.quick = self.quick.max(2);
+            }
         }
     }
 
