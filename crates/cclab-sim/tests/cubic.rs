@@ -42,7 +42,7 @@ fn the_window_falls_to_seven_tenths_of_its_top() {
     assert!((high - 34.0).abs() <= 1.0, "cwnd {low} to {high}");
     assert!((bottleneck.utilisation - 1.0).abs() <= 0.005, "utilisation {}", bottleneck.utilisation);
     assert!((0.101_14..=0.126_77).contains(&flow.owd.mean), "mean delay {}", flow.owd.mean);
-    assert_eq!(flow.timeouts, 0);
+    assert_eq!((low, high, flow.timeouts), (23.0, 34.0, 0)); // as docs/models/cubic.md has it
 }
 
 /// With the 0.8 of 2008 ours does what ns-2.35's does: cwnd 27 to 34, 126.77 ms (allowed: 3 %).

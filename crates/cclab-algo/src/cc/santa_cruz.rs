@@ -264,7 +264,7 @@ mod tests {
         }
     }
 
-    /// The algorithm is one of congestion avoidance (paper, §3): while packets are missing, W is recovery's.
+    /// The algorithm is one of congestion avoidance: while packets are missing, W is recovery's.
     #[test]
     fn judges_in_open_only() {
         for (phase, w) in [(Phase::Open, 21.0), (Phase::Disorder, 20.0), (Phase::Recovery, 20.0), (Phase::Loss, 20.0)] {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     /// A loss halves W, at least to two; a timeout leaves one, ssthresh half (once for the same data); an undo
-    /// restores both (RFC 5681 §3.1, as in Reno: the paper changes nothing there).
+    /// restores both (RFC 5681 §3.1, as in Reno).
     #[test]
     fn losses_are_renos() {
         let (now, zero) = (Time::ZERO, Duration::ZERO);

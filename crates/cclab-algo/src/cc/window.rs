@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// A restart never raises W and never lowers ssthresh (RFC 2861 §2: ssthresh keeps the memory of W).
+    /// A restart never raises W and never lowers ssthresh (RFC 2861: ssthresh keeps the memory of W).
     #[test]
     fn a_restart_lowers_the_window_only() {
         for (w, ssthresh, after) in [(20, 5, (10.0, 15.0)), (20, 30, (10.0, 30.0)), (8, 5, (8.0, 15.0))] {
