@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -77,11 +79,11 @@ def init(file: Path) -> None:
     if str(file) == "-":
         click.echo(_core.example(), nl=False)
         return
-    try:
-        with open(file, "x", encoding="utf-8") as out:
-            out.write(_core.example())
-    except FileExistsError:
-        raise click.UsageError(f"{file} is there already; name another file, or remove it first.") from None
+    from cclab import store
+
+    if os.path.lexists(file):
+        raise click.UsageError(f"{file} is there already; name another file, or remove it first.")
+    store.write_text(file, _core.example())
     click.echo(f"Wrote {file}. Run it with: cclab run {file}", err=True)
 
 
@@ -97,8 +99,8 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
     from cclab.scenario import Scenario
 
     loaded = _of_file(scenario, Scenario.load, scenario)
-    if out is not None:
-        store.refuse_foreign(out, results.SCHEMA)  # better now than after the run
+    if out is not None and store.refuse_foreign(out, results.SCHEMA):  # better now than after the run
+        console.note(f"The earlier result in {out} will be replaced.")
     with console.Progress(f"Running {loaded.name}") as progress:
         result = loaded.run(seed=seed, backend=backend, progress=progress)
     if out is not None:
@@ -313,7 +315,21 @@ def _of_file(file: Path, work: Any, *args: Any) -> Any:
 
 def main() -> None:
     """Entry point of the `cclab` command."""
+    sys.stdout, sys.stderr = _usable(sys.stdout), _usable(sys.stderr)
+    signal.signal(signal.SIGTERM, _terminated)
     sys.exit(run_cli(sys.argv[1:]))
+
+
+def _usable(stream: Any) -> Any:
+    """A stream that never fails for a letter it does not have, nor for being closed (`>&-`)."""
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
+    stream.reconfigure(errors="replace")
+    return stream
+
+
+def _terminated(*_: Any) -> None:
+    raise SystemExit(128 + signal.SIGTERM)  # so that what is half written is cleaned up
 
 
 def run_cli(args: list[str]) -> int:
@@ -328,13 +344,30 @@ def run_cli(args: list[str]) -> int:
         error.show()
         return error.exit_code
     except (ScenarioError, UnknownNameError, ResultError, StudyError) as error:
-        _say(error)
+        _say(str(error))
         return USERS_MISTAKE
-    except (RunError, CclabError, OSError, MemoryError) as error:
-        _say(error)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        _say(where + _OF_THE_PATH.get(error.errno or 0, error.strerror or str(error)))
+        return USERS_MISTAKE if error.errno in _OF_THE_PATH else FAILURE
+    except (RunError, CclabError, MemoryError) as error:
+        _say(str(error) or type(error).__name__)
         return FAILURE
 
 
-def _say(error: BaseException) -> None:
-    text = str(error) or type(error).__name__
+# What is wrong with the path that was given, and not with the machine.
+_OF_THE_PATH = {
+    errno.ENOENT: "its folder is not there",
+    errno.ENOTDIR: "a part of this path is a file, not a folder",
+    errno.EEXIST: "is there already, and is not a folder",
+    errno.EISDIR: "is a folder, not a file",
+    errno.EACCES: "may not be written or read",
+    errno.EPERM: "may not be written or read",
+    errno.EROFS: "is on a disk that cannot be written",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.ELOOP: "a link that leads back to itself",
+}
+
+
+def _say(text: str) -> None:
     print("\n".join(f"error: {line}" for line in text.splitlines()), file=sys.stderr)

@@ -6,7 +6,6 @@ matplotlib's objects are used without pyplot: no window system, nothing left beh
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
@@ -20,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from cclab import store
 from cclab.errors import ResultError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Chart(Figure):
         FigureCanvasAgg(self)
 
     def save(self, path: str | Path) -> None:
-        """Write it as SVG, PDF or PNG, as the file name says.
+        """Write it as SVG, PDF or PNG, as the file name says; its folder is made where there is none.
 
         Raises:
             ResultError: another ending.
@@ -74,13 +74,8 @@ class Chart(Figure):
         kind = path.suffix.lower().lstrip(".")
         if kind not in ("svg", "pdf", "png"):
             raise ResultError(f"{path}: a figure is saved as .svg, .pdf or .png")
-        data = self._render(kind)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        try:
-            partial.write_bytes(data)
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        store.write_bytes(path, self._render(kind))
 
     def legend_below(self) -> None:
         """One legend for all axes, below them."""

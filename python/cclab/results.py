@@ -181,10 +181,14 @@ class Result:
         """
         place = Path(place)
         manifest = store.open_folder(place, SCHEMA)
-        tables = {
-            name: pl.read_parquet(place / f"{name}.parquet") if f"{name}.parquet" in manifest["files"] else None
-            for name in TABLES
-        }
+        _refuse_mistyped(place, manifest)
+        try:
+            tables = {
+                name: pl.read_parquet(place / f"{name}.parquet") if f"{name}.parquet" in manifest["files"] else None
+                for name in TABLES
+            }
+        except pl.exceptions.PolarsError as error:
+            raise ResultError(f"{place}: a table cannot be read: {error}") from None
         capture = place / "packets.pcapng"
         return cls(manifest, tables, capture.read_bytes() if capture.name in manifest["files"] else None)
 
@@ -230,6 +234,26 @@ def _named(columns: dict[str, Any], names: dict[str, pl.Series]) -> pl.DataFrame
         index = table[column].cast(pl.UInt32).replace(_NO_LINK, None)
         table = table.with_columns(text.gather(index).alias(column))
     return table
+
+
+_NUMBER = (int, float)
+_MANIFEST: dict[str, Any] = {
+    "scenario": dict, "written": dict, "backend": str, "seed": int, "jain": (*_NUMBER, type(None)), "engine": dict,
+    "digest": str, "versions": dict, "scenario.name": str, "engine.events": int, "engine.data_packets": int,
+    "engine.simulated_s": _NUMBER, "engine.wall_s": _NUMBER, "engine.cpu_s": _NUMBER, "versions.cclab": str,
+}  # fmt: skip
+
+
+def _refuse_mistyped(place: Path, manifest: dict[str, Any]) -> None:
+    for field, kind in _MANIFEST.items():
+        value: Any = manifest
+        for part in field.split("."):
+            value = value.get(part, ...)
+        if not isinstance(value, kind):
+            raise ResultError(f"{place}: {store.MANIFEST} is damaged ({field} is missing or of the wrong kind)")
+    for name in TABLES[:5]:
+        if f"{name}.parquet" not in manifest["files"]:
+            raise ResultError(f"{place}: {store.MANIFEST} is damaged (it does not list {name}.parquet)")
 
 
 def _finite(value: Any) -> Any:

@@ -264,3 +264,83 @@ def test_a_reader_that_goes_away_is_no_failure():
 def test_names_are_shown_as_they_are(cli, tmp_path):
     path = write(tmp_path / "s.toml", GOOD.replace('name = "good"', 'name = "[red]x[/red] :smile:"'))
     assert "[red]x[/red] :smile:" in cli("run", path)[1]
+
+
+def test_a_place_that_cannot_be(cli, tmp_path):
+    """Told with its path before the run, and nothing is left."""
+    scenario = write(tmp_path / "s.toml", GOOD)
+    write(tmp_path / "file", "x")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for place, said in (("file/r", "not a folder"), ("link", "leads nowhere"), ("/proc/x", "nothing can be written")):
+        status, out, err = cli("run", scenario, "--out", tmp_path / place)
+        assert (status, out) == (2, "")
+        assert err.startswith(f"error: {tmp_path / place}: ")
+        assert said in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "link", "s.toml"]
+    for place, said in (("missing/s.toml", "its folder is not there"), ("file/s.toml", "is a file")):
+        status, _, err = cli("init", tmp_path / place)
+        assert status == 2
+        assert err.startswith(f"error: {tmp_path / place}: ")
+        assert said in err
+
+
+def test_plots_is_a_file(cli, result, tmp_path):
+    result.save(tmp_path / "r")
+    write(tmp_path / "r" / "plots", "x")
+    status, out, err = cli("plot", tmp_path / "r")
+    assert (status, out) == (2, "")
+    assert err == f"error: {tmp_path / 'r' / 'plots'}: is there already, and is not a folder\n"
+
+
+def test_replacing_is_said(cli, tmp_path):
+    scenario = write(tmp_path / "s.toml", GOOD)
+    assert "replaced" not in cli("run", scenario, "--out", tmp_path / "r")[2]
+    assert (
+        f"The earlier result in {tmp_path / 'r'} will be replaced." in cli("run", scenario, "--out", tmp_path / "r")[2]
+    )
+
+
+def test_a_full_disk_is_told_with_the_path(tmp_path):
+    code = (
+        "import resource, signal, sys\n"
+        "from cclab.cli import run_cli\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
+        "sys.exit(run_cli(['init', sys.argv[1] + '/s.toml']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == f"error: {tmp_path}/s.toml: File too large\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_streams_that_are_closed_or_know_few_letters(tmp_path):
+    path = write(tmp_path / "s.toml", GOOD.replace('"good"', '"Süd – Nord"'))
+    for command in ("{} run {} >&-", "{} run {} 2>&- >&-", "PYTHONIOENCODING=ascii {} run {}"):
+        shell = ["bash", "-c", command.format(" ".join(CLAB), path)]
+        done = subprocess.run(shell, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+    assert "S?d ? Nord" in done.stdout
+
+
+def test_sigterm_leaves_nothing(tmp_path):
+    code = (
+        "import sys, time\n"
+        "from cclab import cli, results\n"
+        "def slow(*_args, **_options):\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(60)\n"
+        "results.pl.DataFrame.write_parquet = slow\n"
+        "cli.main()\n"
+    )
+    scenario = write(tmp_path / "s.toml", GOOD)
+    command = [sys.executable, "-c", code, "run", str(scenario), "--out", str(tmp_path / "r")]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    child.terminate()
+    _, err = child.communicate(timeout=20)
+    assert child.returncode == 143
+    assert "Traceback" not in err
+    assert [p.name for p in tmp_path.iterdir()] == ["s.toml"]

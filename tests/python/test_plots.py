@@ -82,6 +82,10 @@ def test_thinning_keeps_every_peak():
 
 
 def test_mistakes(result, tmp_path):
+    result.plot.cwnd().save(tmp_path / "new" / "folder" / "x.svg")  # made where there is none
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OSError, match=r"file'$"):
+        result.plot.cwnd().save(tmp_path / "file" / "x.svg")
     with pytest.raises(ResultError, match=r"\.svg, \.pdf or \.png"):
         result.plot.cwnd().save(tmp_path / "x.gif")
     with pytest.raises(ResultError, match="no flow called 'nobody'"):

@@ -169,6 +169,82 @@ def test_killed_at_any_moment_nothing_half_loads(result, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["r", "seed"]  # what the killed left behind is swept
 
 
+def test_files_of_the_user_are_not_deleted(result, tmp_path, cli):
+    place = tmp_path / "r"
+    result.save(place)
+    result.plot.cwnd().save(place / "plots" / "cwnd.svg")
+    (place / "report.html").write_text("x")
+    result.save(place)  # page and figures are made again from the rest
+    (place / "notes.txt").write_text("mine")
+    (place / "mydata" / "deep").mkdir(parents=True)
+    (place / "plots").mkdir()
+    (place / "plots" / "mine.svg").write_text("mine")
+    with pytest.raises(ResultError, match=r"files of yours.*: mydata, notes\.txt, plots/mine\.svg; move them"):
+        result.save(place)
+    assert (place / "notes.txt").read_text() == "mine"
+    assert Result.load(place).digest == result.digest
+
+
+def _dead_pid():
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize("then", ["load", "save"])
+def test_a_kill_between_the_two_renames_loses_nothing(result, small, tmp_path, sealed, then):
+    newer = small.run(seed=8)
+    place, stem = tmp_path / "r", f".r.{store._HOST}.{_dead_pid()}-0"
+    result.save(place)
+    newer.save(tmp_path / f"{stem}.partial")
+    if not sealed:
+        (tmp_path / f"{stem}.partial" / "manifest.json").unlink()
+    place.rename(tmp_path / f"{stem}.old")
+    if then == "load":
+        assert Result.load(place).seed == (8 if sealed else 7)
+    else:
+        with pytest.raises(RuntimeError), store.whole_folder(place, "cclab.result/1", {}):
+            raise RuntimeError("the next writer fails")
+        assert Result.load(place).seed == (8 if sealed else 7)
+    result.save(place)
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_what_another_machine_writes_is_left_alone(result, tmp_path):
+    other = tmp_path / f".r.elsewhere.{_dead_pid()}-0.partial"
+    other.mkdir()
+    result.save(tmp_path / "r")
+    assert other.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[]",
+        '{"schema": "cclab.result/1", "files": {"../../etc/passwd": {"bytes": 1, "sha256": ""}}}',
+        '{"schema": "cclab.result/1", "files": {"/etc/passwd": {"bytes": 1, "sha256": ""}}}',
+        '{"schema": "cclab.result/1", "files": {"flows.parquet": {"bytes": "x", "sha256": 1}}}',
+        '{"schema": "cclab.result/1", "files": {"flows.parquet": 1}}',
+        '{"schema": "cclab.result/1", "files": {}}',
+        '{"schema": "cclab.result/1", "files": 3}',
+    ],
+)
+def test_a_manifest_of_another_make(tmp_path, text):
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(ResultError, match=r"manifest\.json is damaged"):
+        Result.load(tmp_path)
+
+
+@pytest.mark.parametrize("field", ["seed", "engine", "scenario", "versions", "digest", "jain"])
+def test_a_mistyped_manifest(result, tmp_path, field):
+    result.save(tmp_path / "r")
+    _manifest(tmp_path / "r", **{field: [1]})
+    with pytest.raises(ResultError, match=f"damaged \\({field}"):
+        Result.load(tmp_path / "r")
+
+
 def test_text_and_repr(result):
     assert "cubic-1" in result.summary()
     assert "Mbit/s" in str(result)
