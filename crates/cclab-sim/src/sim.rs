@@ -172,6 +172,7 @@ impl Simulation {
         if self.events <= self.checkpoint { Ok(()) } else { self.check_budgets() }
     }
 
+    #[cold]
     fn check_budgets(&mut self) -> Result<(), Error> {
         let (time_s, duration_s) = (self.now.as_secs_f64(), self.end.as_secs_f64());
         if self.events > self.max_events {

@@ -3,6 +3,7 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time};
+use cclab_sim::net::{self, Body, Outcome, Packet, Reason};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::Config;
 use cclab_sim::trace::PacketRows;
@@ -247,6 +248,52 @@ fn a_path_without_time_is_an_error_and_not_a_hang() {
     scenario.max_events = 10_000;
     let error = cclab_sim::sim::run(&scenario, 1).unwrap_err().to_string();
     assert!(error.contains("budget of 10000 events at 0.000000 s"), "{error}");
+}
+
+/// Whoever has the time can drive a link: the packets of a run, offered by hand when they came, arrive when they did.
+#[test]
+fn a_link_without_a_simulation() {
+    let there = Link {
+        jitter: Some(Jitter::Exponential { mean: ms(3) }),
+        reorder: Some(Reorder { probability: 0.05, delay: ms(9) }),
+        duplicate: 0.02,
+        loss: vec![Loss { applies_to: AppliesTo::All, model: LossModel::Bernoulli { p: 0.03 } }],
+        ..limited(Limit::Packets(5), link("there", Some(1_000_000), ms(10)))
+    };
+    let mut scenario = path(20.0, there, free());
+    scenario.flows = vec![Flow { send_jitter: ms(20), ..cbr("cbr", 1_100_000, 500) }];
+    scenario.record.packets = true;
+    let log = run(&scenario).packets.expect("asked for");
+    let end = Time::ZERO + scenario.duration;
+    let mut relay = net::Link::new(&scenario.links[0], scenario.seed, Time::ZERO, end, false);
+    let (mut arrived, mut fates) = (Vec::new(), [0; 3]);
+    let mut wait = |relay: &mut net::Link, until: Time| {
+        while relay.next_arrival() < until {
+            let now = relay.next_arrival();
+            let packet = relay.pop(now).expect("it has arrived");
+            let Body::Udp(datagram) = packet.body else { panic!("a datagram") };
+            arrived.push(((now.as_secs_f64() * 1e9).round() / 1e6, datagram.number));
+        }
+        assert!(relay.pop(until - Duration(1)).is_none(), "nothing is early");
+    };
+    for (at, _, number) in rows(&log, HOST, "sent") {
+        let now = Time((at * 1e6).round() as u64);
+        wait(&mut relay, now);
+        match relay.take(now, &mut Packet::udp(0, now, number, 500)) {
+            Outcome::Queued(_) => fates[0] += 1,
+            Outcome::Gone(Reason::Dropped, _) => fates[1] += 1,
+            Outcome::Gone(..) => fates[2] += 1,
+            Outcome::Through => panic!("this link takes time"),
+        }
+    }
+    wait(&mut relay, end);
+    let order = |mut list: Vec<(f64, u64)>| {
+        list.sort_by(|a, b| a.partial_cmp(b).expect("no NaN"));
+        list
+    };
+    let received = rows(&log, HOST, "received").into_iter().map(|(at, _, number)| (at, number)).collect();
+    assert_eq!(order(arrived), order(received));
+    assert!(fates.iter().all(|&n| n > 10), "{fates:?}");
 }
 
 /// The queue sampled at intervals and on change is the one that the packets saw.

@@ -3,6 +3,9 @@
 //! First-in first-out makes it lazy: when a packet arrives, the link knows when its service starts and when
 //! it ends, so a packet costs one event, its arrival at the far end. Packets under way wait in the link's own
 //! ring, in order; only the first of them is in the event queue.
+//!
+//! A link reads no clock and knows no event queue, so whoever has the time can drive one: [`Link::take`] what comes,
+//! sleep until [`Link::next_arrival`], [`Link::pop`] what has arrived.
 
 use super::loss::Lottery;
 use super::service::{Propagation, Service};
@@ -37,13 +40,19 @@ impl Pipe {
         self.packets.front().map(|&(at, _)| at).filter(|&at| at < Time::NEVER)
     }
 
+    /// When the first packet comes out; [`Time::NEVER`] when there is none.
+    fn next(&self) -> Time {
+        self.packets.front().map_or(Time::NEVER, |&(at, _)| at)
+    }
+
     pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.packets.iter().map(|(_, packet)| packet)
     }
 }
 
 /// What happened to a packet that came to a link.
-pub(super) enum Outcome {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
     /// It is through already.
     Through,
     /// It is under way; schedule these.
@@ -52,12 +61,16 @@ pub(super) enum Outcome {
     Gone(Reason, Time),
 }
 
-/// The events to be scheduled for a link: its line and its hold-back.
-#[derive(Default)]
-pub(super) struct Pending {
-    pub(super) line: Option<Time>,
-    pub(super) held: Option<Time>,
-    pub(super) duplicated: bool,
+/// The events to be scheduled for a link, for who keeps them in a queue of his own: there is one for its line and one
+/// for what it holds back, each for the first packet there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// The line was empty; its first packet arrives then.
+    pub line: Option<Time>,
+    /// Nothing was held back; the first packet that is arrives then.
+    pub held: Option<Time>,
+    /// The packet is under way twice.
+    pub duplicated: bool,
 }
 
 /// Impairments, with their streams.
@@ -157,8 +170,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// The link of a scenario, measured from `from` to `to`.
-    pub(super) fn new(link: &scenario::Link, seed: u64, from: Time, to: Time, log_changes: bool) -> Link {
+    /// The link of a scenario, its draws from `seed` and its name, measured from `from` to `to`; `log_changes` keeps
+    /// every change of its queue.
+    pub fn new(link: &scenario::Link, seed: u64, from: Time, to: Time, log_changes: bool) -> Link {
         let Queue::DropTail { limit } = link.queue;
         let (limit_packets, limit_bytes) = match limit {
             Limit::Packets(n) => (n, u64::MAX),
@@ -195,8 +209,9 @@ impl Link {
         self.from <= t && t < self.to
     }
 
-    /// Takes in a packet at `now`.
-    pub(super) fn take(&mut self, now: Time, packet: &Packet) -> Outcome {
+    /// Takes in a packet at `now`, which is not before the last call; a queue may mark it.
+    #[inline]
+    pub fn take(&mut self, now: Time, packet: &mut Packet) -> Outcome {
         self.tally.arrived += 1;
         self.measured.arrived += u64::from(now >= self.from);
         let mut lost = false;
@@ -208,7 +223,11 @@ impl Link {
         }
         if self.instant {
             self.count_sent(now, now, packet);
-            return if lost { self.lose(now, Reason::LostBehind) } else { Outcome::Through };
+            if lost {
+                return self.lose(now, Reason::LostBehind);
+            }
+            self.count_delivered(packet);
+            return Outcome::Through;
         }
         self.forget_served(now);
         let (packets, bytes) = (self.waiting.len() as u64, self.waiting_bytes + u64::from(packet.size));
@@ -226,6 +245,24 @@ impl Link {
         }
         self.count_sent(start, end, packet);
         if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, packet)) }
+    }
+
+    /// When the next packet under way arrives at the far end; [`Time::NEVER`] when none does.
+    pub fn next_arrival(&self) -> Time {
+        self.line.next().min(self.held.next())
+    }
+
+    /// Takes out the next packet that has arrived at the far end by `now`.
+    pub fn pop(&mut self, now: Time) -> Option<Packet> {
+        let at = self.next_arrival();
+        if at > now || at == Time::NEVER {
+            return None;
+        }
+        let pipe = if self.line.next() == at { &mut self.line } else { &mut self.held };
+        let mut packet = pipe.packets.front()?.1;
+        pipe.pop(&mut packet);
+        self.count_delivered(&packet);
+        Some(packet)
     }
 
     /// Puts a packet whose last bit leaves at `departure` on its way.

@@ -8,7 +8,7 @@ mod loss;
 mod packet;
 mod service;
 
-pub use link::Link;
+pub use link::{Link, Outcome, Pending};
 pub use loss::Lottery;
 pub use packet::{Body, CE, Datagram, IP_HEADER, Packet, TCP_HEADER, UDP_HEADER};
 pub use service::{Propagation, Service};
@@ -17,7 +17,6 @@ use crate::engine::Wheel;
 use crate::scenario::{Sampling, Scenario};
 use crate::trace::{EventKind, LinkSamples, LinkSummary, PacketLog};
 use cclab_algo::Time;
-use link::{Outcome, Pending};
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +43,7 @@ pub enum Event {
 
 /// Why a packet is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub enum Reason {
     /// By a full queue.
     Dropped,
     /// By a loss model, before the queue.
@@ -143,7 +142,6 @@ impl Network {
             let outcome = link.take(now, packet);
             match outcome {
                 Outcome::Through => {
-                    link.count_delivered(packet);
                     self.note(now, index, EventKind::Queued, packet);
                     self.note(now, index, EventKind::Forwarded, packet);
                 }
