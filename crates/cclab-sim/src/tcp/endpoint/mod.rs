@@ -361,7 +361,7 @@ impl Endpoint {
             ssthresh: snd.cc.ssthresh(),
             srtt: snd.rtt.has_sample().then(|| snd.rtt.srtt()),
             rttvar: snd.rtt.rttvar(),
-            min_rtt: snd.rtt.has_sample().then(|| snd.rtt.min_rtt()),
+            min_rtt: Some(snd.rtt.min_rtt()).filter(|&min| min > Duration::ZERO),
             rto: snd.rtt.rto(),
             backoff: snd.rtt.backoff(),
             bytes_in_flight: snd.in_flight(),

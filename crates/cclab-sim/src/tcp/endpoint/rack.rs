@@ -187,3 +187,51 @@ impl Rack {
         self.steps
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A DSACK in each of `rounds` round trips.
+    fn after_dsacks(rounds: u64) -> Rack {
+        let mut rack = Rack::new();
+        rack.reordering_seen = true;
+        for round in 1..=rounds {
+            rack.dsack_seen = true;
+            rack.adapt(round, round);
+        }
+        rack
+    }
+
+    /// RFC 8985 §6.2 step 4: reo_wnd = min(reo_wnd_mult · min_RTT / 4, SRTT).
+    #[test]
+    fn the_reordering_window_ends_at_srtt() {
+        let (min_rtt, srtt) = (Duration::from_millis(100), Duration::from_millis(130));
+        for (rounds, window) in [(0, 25), (1, 50), (3, 100), (4, 125), (5, 130), (50, 130)] {
+            assert_eq!(after_dsacks(rounds).window(true, min_rtt, srtt), Duration::from_millis(window), "{rounds}");
+        }
+    }
+
+    /// A second DSACK of the same round trip does not count (dsack_round).
+    #[test]
+    fn one_step_a_round_trip() {
+        let mut rack = Rack::new();
+        for (prior, delivered, steps) in [(10, 20, 2), (15, 25, 2), (19, 30, 2), (20, 40, 3)] {
+            rack.dsack_seen = true;
+            rack.adapt(prior, delivered);
+            assert_eq!(rack.steps(), steps, "{prior}");
+        }
+    }
+
+    /// reo_wnd_persist: the sixteenth recovery without a DSACK resets the multiple.
+    #[test]
+    fn the_window_shrinks_after_sixteen_recoveries() {
+        let mut rack = after_dsacks(3);
+        for recovery in 1..=16 {
+            assert_eq!(rack.steps(), 4, "before recovery {recovery}");
+            rack.on_recovered();
+            rack.adapt(100, 100);
+        }
+        assert_eq!(rack.steps(), 1);
+    }
+}

@@ -109,10 +109,8 @@ mod tests {
         Sent { sent: now, order, len: 1000, rate: e.on_send(now, order == 0), ..Sent::default() }
     }
 
-    /// Ten segments sent 10 ms apart; their ACKs are held and arrive together: the sample does not exceed the
-    /// rate at which they were sent. One ACK for all (a stretch ACK) gives the same.
-    #[test]
-    fn compressed_acks_do_not_raise_the_rate() {
+    /// Segments sent 10 ms apart, that is at 800 kbit/s, the ACKs of 19 of them held until `until` ms: the sample.
+    fn held(until: u64) -> (Rate, bool) {
         let mut e = Estimator::default();
         let sent: Vec<Sent> = (0..10).map(|k| send(&mut e, 10 * k, k)).collect();
         let mut sample = Sample::default();
@@ -120,10 +118,18 @@ mod tests {
         e.on_ack(&sample, Duration(100 * MS));
         let next: Vec<Sent> = (10..20).map(|k| send(&mut e, 10 * k, k)).collect();
         let mut stretch = Sample::default();
-        sent[1..].iter().chain(&next).for_each(|s| e.on_delivered(Time(300 * MS), s, &mut stretch));
-        let (rate, limited) = e.on_ack(&stretch, Duration(100 * MS)).unwrap();
-        // 19 segments in the 190 ms of sending, or the 200 ms of the ACKs: the longer.
-        assert_eq!((rate, limited), (Rate(19_000 * 8 * 5), false));
+        sent[1..].iter().chain(&next).for_each(|s| e.on_delivered(Time(until * MS), s, &mut stretch));
+        e.on_ack(&stretch, Duration(100 * MS)).unwrap()
+    }
+
+    /// ACKs that arrive together do not raise the sample above the rate of sending, late ones lower it: the interval
+    /// is the longer of both (the draft's §3.3: interval = max(send_elapsed, ack_elapsed)).
+    #[test]
+    fn compressed_acks_do_not_raise_the_rate() {
+        // 19 segments in the 190 ms of sending; the 100 ms of the ACKs are less.
+        assert_eq!(held(200), (Rate(800_000), false));
+        // The 200 ms of the ACKs are more.
+        assert_eq!(held(300), (Rate(19_000 * 8 * 5), false));
     }
 
     /// What is delivered within less than min_rtt tells nothing.

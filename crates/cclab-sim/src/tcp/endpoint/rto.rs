@@ -237,6 +237,15 @@ mod tests {
     }
 
     #[test]
+    fn the_minimum_falls_at_once_and_rises_not() {
+        let mut min = MinRtt::default();
+        for (second, sample, value) in [(0, 30, 30), (1, 10, 10), (2, 20, 10), (200, 9, 9), (201, 40, 9)] {
+            min.update(Time(second * 1_000_000_000), Duration(sample));
+            assert_eq!(min.value, Duration(value), "after {second} s");
+        }
+    }
+
+    #[test]
     fn the_minimum_is_forgotten_after_five_minutes() {
         let mut min = MinRtt::default();
         let at = |s: u64| Time(s * 1_000_000_000);

@@ -338,12 +338,13 @@ impl Sender {
         }
     }
 
-    /// An RTT sample by an echoed timestamp, in whole milliseconds; zero is no echo.
+    /// An RTT sample by an echoed timestamp, in whole milliseconds; zero is no echo. As both ends' clocks are rounded
+    /// down it may be up to 1 ms less than the RTT: good enough for the RTO, whose floor is far above that, but not for
+    /// the minimum and the law, which on a short path it would lead astray. (Linux lets it feed these too.)
     pub fn rtt_by_timestamp(&mut self, now: Time, ecr: u32) {
         let ms = timestamp(now).wrapping_sub(ecr);
         if ecr != 0 && ms < 1 << 24 {
-            let rtt = Duration::from_millis(u64::from(ms.max(1)));
-            self.rtt_sample(now, rtt, rtt);
+            self.rtt.sample(Duration::from_millis(u64::from(ms.max(1))), self.snd_una, self.snd_nxt);
         }
     }
 

@@ -18,6 +18,8 @@ struct Pipe {
     steps: u64,
     /// Every data segment that side 0 sent: when, first offset, and whether it was a retransmission.
     sent: Vec<(Time, u64, bool)>,
+    /// Shortest RTT sample of side 0.
+    shortest: Duration,
 }
 
 /// What becomes of a segment.
@@ -65,6 +67,7 @@ impl Pipe {
             delay: ms(50),
             steps: 0,
             sent: Vec::new(),
+            shortest: Duration::MAX,
         }
     }
 
@@ -117,6 +120,7 @@ impl Pipe {
             if arrival <= timer {
                 let (_, (side, segment, marked)) = self.flying.pop_first().unwrap();
                 self.ends[side].on_segment(self.now, &segment, marked);
+                self.shortest = self.ends[0].last_rtt_sample().map_or(self.shortest, |rtt| rtt.min(self.shortest));
             } else {
                 self.ends.iter_mut().for_each(|e| e.on_timer(self.now));
             }
@@ -522,6 +526,25 @@ fn a_lost_retransmission_is_sent_again() {
     assert_eq!(run(Recovery::Rack).timeouts, 0);
     assert_eq!(run(Recovery::Rack).segments_retransmitted, 2);
     assert_eq!(run(Recovery::Sack).timeouts, 1);
+}
+
+/// Timestamps tell the RTT of a retransmission in whole milliseconds: no sample and no minimum below the path's
+/// 100.6 ms.
+#[test]
+fn no_rtt_sample_is_shorter_than_the_path() {
+    for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack] {
+        let mut pipe = Pipe::new(&config(recovery, 20));
+        pipe.delay = Duration::from_micros(50_300);
+        pipe.ends[0].write(START, u64::MAX);
+        let mut count = 0;
+        pipe.run(at(30.0), &mut |side, s| {
+            count += u64::from(side == 0 && !s.retransmission);
+            if side == 0 && !s.retransmission && count % 37 == 5 { Drop } else { Pass }
+        });
+        let path = Duration::from_micros(100_600);
+        assert!(pipe.stats().segments_retransmitted > 20, "{recovery:?}: {:?}", pipe.stats());
+        assert_eq!((pipe.shortest, pipe.ends[0].info().min_rtt), (path, Some(path)), "{recovery:?}");
+    }
 }
 
 /// Linux acknowledges the first segments one by one, then every second.

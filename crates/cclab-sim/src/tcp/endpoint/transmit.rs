@@ -102,9 +102,15 @@ impl Sender {
         if self.blocked_by_pacer(now) {
             return None;
         }
-        self.rescue_used |= self.phase == Phase::Recovery && !self.board.is_lost(i) && i >= self.board.sacked_top();
+        let rescue = self.phase == Phase::Recovery && !self.board.is_lost(i) && i >= self.board.sacked_top();
+        let high_rxt = self.high_rxt;
         self.force = false;
-        Some(self.retransmit(now, i))
+        let out = self.retransmit(now, i);
+        if rescue {
+            self.rescue_used = true;
+            self.high_rxt = high_rxt; // "HighRxt MUST NOT be updated" (rule 4)
+        }
+        Some(out)
     }
 
     fn blocked_by_pacer(&mut self, now: Time) -> bool {
