@@ -91,9 +91,9 @@ def peers(names: Sequence[str]) -> list[dict[str, Any]]:
 
 def _peers_script() -> Path:
     inside = Path("benches", "peers", "peers.py")
-    for root in [Path(__file__).resolve().parents[2], Path.cwd(), *Path.cwd().parents]:
-        if (root / inside).is_file():
-            return root / inside
+    root = Path(__file__).resolve().parents[2]  # the clone that this package is of; never what lies about elsewhere
+    if (root / "python" / "cclab").is_dir() and (root / inside).is_file():
+        return root / inside
     raise UnknownNameError(
         f"the scripts for ns-2 and ns-3 ({inside}) are in cclab's repository; run this in a clone of it"
     )

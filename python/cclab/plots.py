@@ -18,6 +18,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from cclab import store
 from cclab.errors import ResultError
@@ -37,6 +38,8 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
+    "text.parse_math": False,  # names of flows are text, whatever is in them
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
     "grid.color": "#dddddd",
@@ -49,7 +52,8 @@ STYLE: Any = {
     "path.simplify_threshold": 0.2,
 }
 _MOST_POINTS = 4000  # of one line; a minimum and a maximum stand for each stretch beyond that
-_MOST_LINES = 7  # drawn and named one by one; beyond that flows of one law share a colour
+_MOST_LINES = 7  # drawn and named one by one; beyond that the flows of one law are a mean and a band
+_GRID = 400  # points of these
 
 
 def styled() -> AbstractContextManager[None]:
@@ -77,13 +81,20 @@ class Chart(Figure):
         path.parent.mkdir(parents=True, exist_ok=True)
         store.write_bytes(path, self._render(kind))
 
-    def legend_below(self) -> None:
-        """One legend for all axes, below them."""
-        named: dict[str, Any] = {}
-        for axes in self.axes:
-            named |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    def legend_below(self, named: dict[str, Any] | None = None) -> None:
+        """One legend for all axes, below them.
+
+        Args:
+            named: What is drawn, by name; `None` takes the labels of the axes, where one that begins with _ is hidden.
+        """
+        if named is None:
+            named = {}
+            for axes in self.axes:
+                named |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         if named:
-            self.legend(named.values(), named.keys(), loc="outside lower center", ncols=min(len(named), 4))
+            longest = max(map(len, named))
+            columns = min(len(named), 4 if longest <= 26 else 2 if longest <= 40 else 1)
+            self.legend(list(named.values()), list(named), loc="outside lower center", ncols=columns)
 
     def svg(self) -> str:
         """The figure as SVG text, the same for the same data."""
@@ -163,6 +174,7 @@ class Plots:
             delivered = np.concatenate([[0.0], of["delivered_bytes"].to_numpy()])
             at = delivered[np.searchsorted(of["time_s"].to_numpy(), edges, side="right")]
             rate = np.diff(at) * 8 / width / 1e6
+            rate[edges[:-1] >= float(of["time_s"].max())] = np.nan  # type: ignore[arg-type]  # it has ended
             if len(rate):
                 axes.stairs(rate, edges, baseline=None, **look)
 
@@ -248,38 +260,91 @@ class Plots:
             chart = Chart()
             axes = chart.add_subplot()
             parts = {str(name): of for (name,), of in table.group_by(by)}
-            for name, look in self._looks(parts.keys(), by).items():
-                draw(axes, parts[name], look)
+            named: dict[str, Any] = {}
+            looks = self._looks(parts.keys(), by)
+            if len(looks) > _MOST_LINES:
+                named = self._crowd(axes, {name: parts[name] for name in looks}, draw)
+                looks = {}
+            for name, look in looks.items():
+                # matplotlib hides names that begin with _: ours go to the legend by hand
+                draw(axes, parts[name], {**look, "label": None})
+                named[name] = Line2D([], [], color=look["color"], linestyle=look["linestyle"])
             if further is not None:
                 further(axes)
+            named |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
             axes.set_xlabel("Time (s)")
             axes.set_ylabel(label)
             axes.set_ylim(bottom=0)
-            if table.height:
-                axes.set_xlim(start_s, float(table["time_s"].max()))  # type: ignore[arg-type]
+            times = table["time_s"]
+            end = float(times.max() or 0.0)  # type: ignore[arg-type]
+            if end > start_s:
+                axes.set_xlim(start_s, end)
+            if times.n_unique() < 2:
+                axes.text(0.5, 0.5, "fewer than two samples", transform=axes.transAxes, ha="center", color="#555555")
+            elif (warmup := self._result.warmup_s) > start_s:
+                band: Any = {"color": "#eef0f2", "linewidth": 0, "zorder": 0}
+                named["warm-up, not in the means"] = axes.axvspan(start_s, min(warmup, end), **band)
             axes.set_title(f"{self._result.name}, seed {self._result.seed}", color="#555555")
-            chart.legend_below()
+            chart.legend_below(named)
         return chart
 
     def _looks(self, drawn: Collection[str], by: str) -> dict[str, dict[str, Any]]:
         """The look of each line, in the result's order: a flow keeps its colour in every figure of the result."""
         every = (self._result.flows["label"] if by == "flow" else self._result.links["name"]).to_list()
         names = [name for name in every if name in drawn]
-        if len(names) <= _MOST_LINES:
-            few = len(every) <= _MOST_LINES
-            return {n: {**look((every if few else names).index(n)), "label": n} for n in names}
-        laws = dict(zip(every, self._result.flows["cc"], strict=True)) if by == "flow" else dict.fromkeys(every, by)
-        order = sorted(set(laws.values()))
-        counts = {law: sum(laws[n] == law for n in names) for law in order}
-        looks: dict[str, dict[str, Any]] = {}
-        named = set()
-        for name in names:
-            law = laws[name]
-            looks[name] = {**look(order.index(law)), "alpha": 0.5, "linewidth": 0.6, "label": None}
-            if law not in named:
-                named.add(law)
-                looks[name]["label"] = f"{law} ({counts[law]} flows)"
-        return looks
+        few = len(every) <= _MOST_LINES
+        # The first line is the widest, so that one that lies on it does not hide it.
+        widths = np.linspace(1.9 if len(names) > 1 else 1.2, 1.0 if len(names) > 1 else 1.2, len(names))
+        return {
+            n: {**look((every if few else names).index(n)), "linewidth": float(width), "alpha": 0.9}
+            for n, width in zip(names, widths, strict=True)
+        }
+
+    def _crowd(self, axes: Axes, parts: dict[str, pl.DataFrame], draw: Callable[..., None]) -> dict[str, Any]:
+        """Too many flows to tell apart: of each law the mean, and a band that eight of ten flows are in."""
+        laws = dict(zip(self._result.flows["label"], self._result.flows["cc"], strict=True))
+        end = max(float(of["time_s"].max()) for of in parts.values())  # type: ignore[arg-type]
+        start = min(float(of["time_s"].min()) for of in parts.values())  # type: ignore[arg-type]
+        grid = np.linspace(start, end, _GRID)
+        named: dict[str, Any] = {}
+        for index, law in enumerate(sorted({laws[name] for name in parts})):
+            of_law = [of for name, of in parts.items() if laws[name] == law]
+            values = np.array([_resampled(of, draw, grid) for of in of_law])
+            there = np.isfinite(values).any(axis=0)
+            low, middle, high = np.full((3, _GRID), np.nan)
+            low[there], high[there] = np.nanpercentile(values[:, there], [10, 90], axis=0)
+            middle[there] = np.nanmean(values[:, there], axis=0)
+            colour = look(index)["color"]
+            axes.fill_between(grid, low, high, color=colour, alpha=0.25, linewidth=0)
+            (line,) = axes.plot(grid, middle, color=colour)
+            named[f"{law} ({len(of_law)} flows): mean, band 10–90 %"] = line
+        return named
+
+
+class _Recorder:
+    """Stands in for axes and keeps the line that would be drawn."""
+
+    def __init__(self) -> None:
+        self.x = self.y = np.empty(0)
+
+    def plot(self, x: Any, y: Any, **_: Any) -> None:
+        self.x, self.y = np.asarray(x, float), np.asarray(y, float)
+
+    step = plot
+
+    def stairs(self, y: Any, edges: Any, **_: Any) -> None:
+        self.x, self.y = np.asarray(edges, float), np.append(np.asarray(y, float), np.nan)
+
+
+def _resampled(of: pl.DataFrame, draw: Callable[..., None], grid: NDArray[Any]) -> NDArray[Any]:
+    """The line of one flow at the times of `grid`, the last value before each; NaN where the flow is not there."""
+    line = _Recorder()
+    draw(line, of, {})
+    at = np.searchsorted(line.x, grid, side="right") - 1
+    known = (at >= 0) & (grid <= float(of["time_s"].max()) + (grid[1] - grid[0]))  # type: ignore[arg-type]
+    values = np.full(len(grid), np.nan)
+    values[known] = line.y[at[known]]
+    return values
 
 
 def look(index: int) -> dict[str, Any]:

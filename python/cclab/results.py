@@ -120,6 +120,12 @@ class Result:
         """Name of the scenario."""
         return str(self.scenario["name"])
 
+    @property
+    def warmup_s(self) -> float:
+        """How much of the run summaries leave out at its start, in seconds."""
+        value, unit = str(self.scenario.get("warmup", "0 s")).split()
+        return float(value) * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}[unit]
+
     @cached_property
     def plot(self) -> Plots:
         """Figures: `.plot.cwnd()`, `.plot.queue()`, `.plot.throughput()`, `.plot.rtt()`."""

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cclab import Scenario, bench
+from cclab import Scenario, UnknownNameError, bench
 from cclab.console import as_text
 
 KEYS = [
@@ -49,3 +49,14 @@ def test_the_scripts_for_others_are_found_or_missed_clearly(monkeypatch, tmp_pat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(bench.UnknownNameError, match="in a clone"):
         bench.peers([])
+
+
+def test_peers_are_run_from_this_clone_only(tmp_path, monkeypatch):
+    trap = tmp_path / "benches" / "peers" / "peers.py"
+    trap.parent.mkdir(parents=True)
+    trap.write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    assert bench._peers_script().resolve() != trap
+    monkeypatch.setattr(bench, "__file__", str(tmp_path / "lib" / "site-packages" / "cclab" / "bench.py"))
+    with pytest.raises(UnknownNameError, match="clone"):
+        bench._peers_script()

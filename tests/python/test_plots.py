@@ -44,9 +44,9 @@ def test_the_same_data_give_the_same_picture(result):
 
 def test_a_flow_keeps_its_colour(result):
     def colours(chart):
-        return {
-            line.get_label(): line.get_color() for line in chart.axes[0].lines if not line.get_label().startswith("_")
-        }
+        (legend,) = chart.legends
+        words = [text.get_text() for text in legend.get_texts()]
+        return {word: handle.get_color() for word, handle in zip(words, legend.legend_handles, strict=True)}
 
     every = colours(result.plot.rtt())
     assert len({every[f] for f in ("cubic-1", "cubic-2", "reno-1")}) == 3
@@ -65,7 +65,16 @@ def test_goodput_in_bins_adds_up_to_what_was_delivered(result):
 def test_many_flows_share_the_colour_of_their_law(small):
     many = small.replace(flows=[{"cc": "cubic", "count": 20}, {"cc": "reno", "count": 20}]).run()
     (legend,) = many.plot.cwnd().legends
-    assert [text.get_text() for text in legend.get_texts()] == ["cubic (20 flows)", "reno (20 flows)"]
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "cubic (20 flows): mean, band 10–90 %",
+        "reno (20 flows): mean, band 10–90 %",
+    ]
+    (cubic, reno) = many.plot.cwnd().axes[0].lines
+    last = many.samples.filter(pl.col("time_s") == many.samples["time_s"].max())
+    for line, law in ((cubic, "cubic"), (reno, "reno")):
+        of = last.filter(pl.col("flow").str.starts_with(law))["cwnd_bytes"]
+        assert line.get_ydata()[-1] == pytest.approx(of.mean() / 1e3)
+    assert len(many.plot.throughput().svg()) < 400_000
 
 
 def test_thinning_keeps_every_peak():
@@ -116,3 +125,33 @@ def test_a_limit_in_bytes_is_drawn_in_bytes(small):
     chart = small.replace({"network.queue.limit": "30 kB"}).run().plot.queue()
     assert chart.axes[0].get_ylabel() == "Queue (kB waiting)"
     assert "limit: 30 kB" in [text.get_text() for text in chart.legends[0].get_texts()]
+
+
+@pytest.mark.parametrize("label", [r"_a $\\foo$ b<b>", "_hidden", "$", "$x"])
+def test_labels_are_text(small, cli, tmp_path, label):
+    flows = [{"cc": "reno", "label": label}, {"cc": "cubic"}]
+    odd = small.replace({"flows": flows, "name": label}).run()
+    for chart in odd.plot.all().values():
+        chart.svg()
+    (legend,) = odd.plot.rtt().legends
+    assert label in [text.get_text() for text in legend.get_texts()]
+    odd.save(tmp_path / "r")
+    for command in ("plot", "report"):
+        status, _, err = cli(command, tmp_path / "r")
+        assert (status, err) == (0, "")
+
+
+def test_warm_up_is_marked(small):
+    chart = small.replace(warmup="500 ms").run().plot.cwnd()
+    (band,) = chart.axes[0].patches
+    assert (band.get_x(), band.get_width()) == (0, 0.5)
+    assert "warm-up, not in the means" in [text.get_text() for text in chart.legends[0].get_texts()]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_shorter_than_its_samples(small):
+    flows = [{"cc": "reno", "start": "0 s"}]
+    short = small.replace(duration="20 ms", flows=flows, record={"samples": "30 ms"}).run()
+    for chart in short.plot.all().values():
+        assert [text.get_text() for text in chart.axes[0].texts] == ["fewer than two samples"]
+        chart.svg()

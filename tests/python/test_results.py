@@ -249,3 +249,9 @@ def test_text_and_repr(result):
     assert "cubic-1" in result.summary()
     assert "Mbit/s" in str(result)
     assert "seed=7" in repr(result)
+
+
+def test_arrow_and_pandas_in_one_call(result):
+    for table in (result.flows, result.links, result.samples, result.packets):
+        assert table.to_arrow().num_rows == table.height
+        assert table.to_pandas().shape == table.shape
