@@ -43,9 +43,35 @@ def as_text(*things: Any, width: int | None = 140, terminal: bool = False) -> st
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=terminal, highlight=False, markup=False, emoji=False)
     for thing in things:
-        console.print(thing)
+        console.print(_fitting(thing, console))
         console.print()
     return "\n".join(line.rstrip(" ") for line in out.getvalue().split("\n"))
+
+
+def _fitting(thing: Any, console: Any) -> Any:
+    """A table that would lose words or figures at this width becomes a block per row: heading and value."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not isinstance(thing, Table):
+        return thing
+    if sum(_needs(column, console) + 1 for column in thing.columns) <= console.width:
+        return thing
+    lines = [str(thing.title)] if thing.title else []
+    headings = [str(column.header).replace("\n", " ") for column in thing.columns]
+    for row in zip(*(column.cells for column in thing.columns), strict=True):
+        lines += ["", *(f"{heading}: {cell}" for heading, cell in zip(headings, row, strict=True) if str(cell))]
+    lines += ["", str(thing.caption)] if thing.caption else []
+    return Text("\n".join(lines), overflow="fold")
+
+
+def _needs(column: Any, console: Any) -> int:
+    """The width below which a column would break words or lose figures."""
+    from rich.measure import Measurement
+
+    options = console.options.update(width=10_000)
+    measured = [Measurement.get(console, options, str(cell)) for cell in (column.header, *column.cells)]
+    return max(m.maximum if column.no_wrap else m.minimum for m in measured)
 
 
 def table(title: str | None, *columns: str) -> Table:

@@ -344,3 +344,14 @@ def test_sigterm_leaves_nothing(tmp_path):
     assert child.returncode == 143
     assert "Traceback" not in err
     assert [p.name for p in tmp_path.iterdir()] == ["s.toml"]
+
+
+@pytest.mark.parametrize("columns", ["60", "40", "20"])
+def test_a_narrow_terminal_loses_nothing(result, monkeypatch, columns):
+    from cclab.console import as_text, result_tables
+
+    text = as_text(*result_tables(result), width=int(columns))
+    assert "…" not in text
+    for word in (*result.flows["label"], "bottleneck", f"{int(result.flows['segments_sent'][0]):,}"):
+        assert word in text
+    assert max(map(len, text.splitlines())) <= int(columns)
