@@ -140,7 +140,7 @@ def describe(name: str) -> None:
     everything = [(kind, entry) for kind, entries in _everything().items() for entry in entries]
     found = [(kind, entry) for kind, entry in everything if entry["name"] == name]
     if not found:
-        raise registry.unknown("name", name, (entry["name"] for _, entry in everything))
+        raise registry.unknown("name", name, dict.fromkeys(entry["name"] for _, entry in everything))
     for i, (kind, entry) in enumerate(found):  # an algorithm and a study may share a name
         click.echo("\n" if i else "", nl=False)
         _describe(kind, entry)

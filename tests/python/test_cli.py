@@ -355,3 +355,12 @@ def test_a_narrow_terminal_loses_nothing(result, monkeypatch, columns):
     for word in (*result.flows["label"], "bottleneck", f"{int(result.flows['segments_sent'][0]):,}"):
         assert word in text
     assert max(map(len, text.splitlines())) <= int(columns)
+
+
+def test_a_name_that_two_share_is_told_once(cli):
+    status, _, err = cli("describe", "zzzz")
+    assert status == 2
+    assert err.replace(",", " ").split().count("santa-cruz") == 1
+    out = cli("describe", "santa-cruz")[1]
+    assert "santa-cruz (congestion control)" in out
+    assert "santa-cruz (study)" in out
