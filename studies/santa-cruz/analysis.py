@@ -200,7 +200,7 @@ def table_2(
             Comparison(
                 name,
                 "delay variance",
-                "ms (as headed)",
+                "ms, as headed",
                 value(published, name, "delay variance"),
                 variances[NEAREST][name],
                 None,
@@ -415,6 +415,7 @@ def bars(table: pl.DataFrame, label: str, *, log: bool = False) -> Chart:
         axes.set_axisbelow(True)
         if log:
             axes.set_yscale("log")
+            axes.yaxis.set_major_formatter("{x:g}")
         columns = 5 if max(map(len, series)) < 12 else 1
         chart.legend(loc="outside lower center", ncols=columns)
     return chart
@@ -494,7 +495,7 @@ def answer(table: dict[str, list[dict[str, float]]]) -> str:
     again = sum(mean(rows, "retransmitted") for name, rows in table.items() if name != "Reno")
     low, middle, high = (delay[f"Santa Cruz n={n}"] for n in ("1.5", "3", "5"))
     return (
-        f"After the start every protocol uses at least {used:.1%} of the link. Reno holds {delay['Reno']:.1f} ms of one-way delay, of "
+        f"After the start every protocol uses at least {min(used, 1):.1%} of the link. Reno holds {delay['Reno']:.1f} ms of one-way delay, of "
         f"which 46.9 ms are the path's; Santa Cruz {low:.1f}, {middle:.1f} and {high:.1f} ms at n = 1.5, 3 and 5, Vegas "
         f"{delay['Vegas (1,3)']:.1f} ms; these four retransmit {again:.0f} packets between them. "
         + given(

@@ -76,19 +76,27 @@ def tables(found: dict[str, Any]) -> list[Any]:
     """Published beside measured, and the claims in words, for the terminal."""
     from cclab.console import as_printed, number, table
 
-    made = table(
-        found["title"], "Item", "Metric", "Unit", "|Published", "|Measured", "|95 % interval", "|n", "Verdict"
-    )  # fmt: skip
+    made = table(found["title"], "Item", "Metric", "|Published", "|Measured", "|±|(95 %)", "|n", "Verdict")
     for row in found["comparisons"]:
-        interval = "–" if row["ci_low"] is None else f"{number(row['ci_low'])} to {number(row['ci_high'])}"
+        metric = row["metric"] if row["unit"] in ("", "1") else f"{row['metric']} ({row['unit']})"
         made.add_row(
-            row["item"], row["metric"], row["unit"], as_printed(row["published"]), number(row["measured"]), interval,
-            str(row["n"]), row["verdict"],
+            row["item"], metric, as_printed(row["published"]), number(row["measured"]), _half(row), str(row["n"]),
+            row["verdict"],
         )  # fmt: skip
     checks = table("claims in words", "Claim", "Verdict")
     for row in found["checks"]:
         checks.add_row(row["check"], row["verdict"])
     return [made, *([checks] if found["checks"] else [])]
+
+
+def _half(row: dict[str, Any]) -> str:
+    """Half the width of an interval; one that is nothing beside the value is 0."""
+    from cclab.console import number
+
+    if row["ci_low"] is None:
+        return "–"
+    half = (row["ci_high"] - row["ci_low"]) / 2
+    return number(half, 2) if half > 1e-6 * abs(row["measured"]) else "0"
 
 
 def _found(study: Study, outcome: StudyOutcome, context: Context) -> dict[str, Any]:
