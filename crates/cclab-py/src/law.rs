@@ -63,6 +63,11 @@ impl Law {
             phase: ev.word("phase", PHASES)?.unwrap_or_default(),
             one_way: ev.one_way()?,
             ecn_echo: ev.take("ecn_echo")?.unwrap_or(false),
+            ce_bytes: ev.take("ce_bytes")?.unwrap_or(0),
+            lost: ev.take("lost")?.unwrap_or(0),
+            prior_lost: ev.take("prior_lost")?.unwrap_or(0),
+            tx_in_flight: ev.take("tx_in_flight")?.unwrap_or(0),
+            newest_sent: ev.duration("newest_sent_s")?.map(|at| Time::ZERO + at),
         };
         ev.done()?;
         self.step(py, |law| law.on_ack(&ack))

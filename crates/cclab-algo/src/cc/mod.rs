@@ -12,6 +12,7 @@
 use crate::params::{self, Flavour, Given, Params, Spec};
 use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
+use std::sync::{PoisonError, RwLock};
 
 #[cfg(test)]
 mod closed_loop;
@@ -25,7 +26,49 @@ mod window;
 pub use window::Window;
 
 /// Every congestion control there is, in the order in which `cclab list algorithms` shows them.
-pub static REGISTRY: &[Entry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, vegas::ENTRY, santa_cruz::ENTRY];
+pub static REGISTRY: &[Entry] = &[
+    reno::ENTRY,
+    newreno::ENTRY,
+    // loss-based, for large windows
+    cubic::ENTRY,
+    // by delay
+    vegas::ENTRY,
+    santa_cruz::ENTRY,
+    // by a model of the path
+    // by explicit signals
+];
+
+/// Laws that were registered at run time, in that order. They live as long as the process.
+static ADDED: RwLock<Vec<&'static Entry>> = RwLock::new(Vec::new());
+
+/// All laws: those built in, then those registered at run time.
+pub fn all() -> Vec<&'static Entry> {
+    let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
+    REGISTRY.iter().chain(added.iter().copied()).collect()
+}
+
+/// Adds a law under a name of its own, or puts it in the place of one that was added under the same name before; the
+/// scenarios that were read before keep theirs.
+///
+/// # Errors
+/// The name is that of a built-in law.
+pub fn register(entry: Entry) -> Result<(), NameTaken> {
+    if REGISTRY.iter().any(|e| e.name == entry.name) {
+        return Err(NameTaken(entry.name));
+    }
+    let entry: &'static Entry = Box::leak(Box::new(entry));
+    let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
+    match added.iter_mut().find(|e| e.name == entry.name) {
+        Some(old) => *old = entry,
+        None => added.push(entry),
+    }
+    Ok(())
+}
+
+/// A built-in law has this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is the name of a built-in congestion control; choose another")]
+pub struct NameTaken(pub &'static str);
 
 /// A congestion control as the registry knows it.
 #[derive(Clone, Copy)]
@@ -78,7 +121,9 @@ impl Context {
 
 /// The registered congestion control called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    REGISTRY.iter().find(|e| e.name == name)
+    let built_in = REGISTRY.iter().find(|e| e.name == name);
+    let added = || ADDED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|e| e.name == name);
+    built_in.or_else(added)
 }
 
 impl std::fmt::Debug for Entry {
@@ -168,6 +213,53 @@ pub struct AckEvent {
     pub one_way: Option<OneWay>,
     /// Whether the ACK carried an ECN echo.
     pub ecn_echo: bool,
+    /// Bytes newly delivered that the receiver reports as marked Congestion Experienced (AccECN, or DCTCP's receiver);
+    /// 0 with classic ECN.
+    pub ce_bytes: u64,
+    /// Bytes marked lost on the connection so far.
+    pub lost: u64,
+    /// `lost` when the newest packet delivered by this ACK was sent. Filled in only for laws that
+    /// [`tracks_packets`](CongestionControl::tracks_packets).
+    pub prior_lost: u64,
+    /// Bytes in flight right after that packet was sent, itself included. Filled in as `prior_lost`.
+    pub tx_in_flight: u64,
+    /// When that packet was sent.
+    pub newest_sent: Option<Time>,
+}
+
+/// A packet was marked lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LostEvent {
+    /// Now.
+    pub now: Time,
+    /// Its payload bytes.
+    pub bytes: u64,
+    /// When it was sent.
+    pub sent: Time,
+    /// Bytes in flight right after it was sent, itself included.
+    pub tx_in_flight: u64,
+    /// Bytes marked lost on the connection when it was sent.
+    pub prior_lost: u64,
+    /// Bytes marked lost on the connection so far, this packet included.
+    pub lost: u64,
+    /// Bytes delivered on the connection when it was sent.
+    pub prior_delivered: u64,
+    /// Bytes delivered on the connection so far.
+    pub delivered: u64,
+    /// Whether the application limited the sender when it was sent.
+    pub app_limited: bool,
+}
+
+/// What a law makes of ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnUse {
+    /// ECT(0), and [`CongestionControl::on_congestion`] with [`Signal::Ecn`] once per window (RFC 3168).
+    #[default]
+    Classic,
+    /// ECT(0) and [`AckEvent::ce_bytes`]; the law reduces by itself (RFC 8257).
+    Dctcp,
+    /// ECT(1) and [`AckEvent::ce_bytes`] by AccECN; the law reduces by itself (RFC 9331).
+    L4s,
 }
 
 /// Why the law is told to reduce.
@@ -261,6 +353,24 @@ pub trait CongestionControl: Send {
     fn ssthresh(&self) -> u64;
     /// The law's own pacing rate. `None`: the endpoint derives one from cwnd and srtt if pacing is on.
     fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    /// A packet was marked lost; told only to laws that [`tracks_packets`](Self::tracks_packets).
+    fn on_lost(&mut self, _ev: &LostEvent) {}
+    /// Whether the law wants to know of each packet lost, and what was in flight when a packet was sent.
+    fn tracks_packets(&self) -> bool {
+        false
+    }
+    /// Whether the law's window holds in recovery too, instead of recovery's own (rate-based laws).
+    fn governs_recovery(&self) -> bool {
+        false
+    }
+    /// What the law makes of ECN, where the flow uses it.
+    fn ecn(&self) -> EcnUse {
+        EcnUse::Classic
+    }
+    /// Why the law cannot go on, if it cannot: one written in another language may fail.
+    fn failed(&self) -> Option<String> {
         None
     }
     /// What the law wants recorded, under its own names, in SI units or segments.

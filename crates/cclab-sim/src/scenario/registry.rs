@@ -11,7 +11,7 @@ pub fn registry_json() -> Json {
         let params: Vec<Json> = e.params.iter().map(param).collect();
         json!({ "name": e.name, "summary": e.summary, "source": e.source, "params": params })
     };
-    let algorithms: Vec<Json> = cc::REGISTRY.iter().map(algorithm).collect();
+    let algorithms: Vec<Json> = cc::all().into_iter().map(algorithm).collect();
     let entries = |entries: &[Entry]| entries.iter().map(Entry::json).collect::<Vec<Json>>();
     json!({ "algorithms": algorithms, "queues": entries(QUEUES), "topologies": entries(TOPOLOGIES) })
 }

@@ -137,7 +137,7 @@ impl Kind for Algorithm {
     fn read(&self, json: &Json) -> Result<Self::Value, String> {
         let name = json.as_str().unwrap_or_default();
         cc::find(name).ok_or_else(|| {
-            format!("unknown algorithm {}{}", show(json), alternatives(name, cc::REGISTRY.iter().map(|e| e.name)))
+            format!("unknown algorithm {}{}", show(json), alternatives(name, cc::all().iter().map(|e| e.name)))
         })
     }
     fn write(&self, value: &Self::Value) -> Json {

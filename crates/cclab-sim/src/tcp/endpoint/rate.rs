@@ -49,6 +49,11 @@ impl Sample {
     pub fn prior_delivered(&self) -> Option<u64> {
         self.newest.map(|(stamp, ..)| stamp.delivered())
     }
+
+    /// When that segment was sent.
+    pub fn newest_sent(&self) -> Option<Time> {
+        self.newest.map(|(_, _, sent)| sent)
+    }
 }
 
 impl Estimator {

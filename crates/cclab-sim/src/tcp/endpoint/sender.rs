@@ -390,6 +390,11 @@ impl Sender {
             phase: self.phase,
             one_way: (echo.arrived != Time::ZERO).then_some(one_way),
             ecn_echo: taken.ece,
+            ce_bytes: 0,
+            lost: self.board.marked_lost,
+            prior_lost: 0,
+            tx_in_flight: 0,
+            newest_sent: taken.sample.newest_sent(),
         };
         self.cc.tell(|cc| cc.on_ack(&event));
         self.update_pacing();
