@@ -1,0 +1,173 @@
+"""Formulas against the tables of their papers, worked by hand or by others; and against each other in their limits."""
+
+import math
+
+import numpy as np
+import pytest
+
+from cclab import formulas as f
+
+R = 0.1  # s, of all tables below
+MBPS = 8 * 1460 / 1e6  # a segment per second
+
+# Mbit/s at RTT 0.1 s, 1460 bytes: C = 1, √(3/2), 1.31, 0.93, √(3/4).
+MATHIS = {
+    1e-4: (11.680, 14.305, 15.301, 10.862, 10.115),
+    1e-3: (3.6935, 4.5236, 4.8385, 3.4350, 3.1987),
+    0.01: (1.1680, 1.4305, 1.5301, 1.0862, 1.0115),
+    0.05: (0.5223, 0.6397, 0.6843, 0.4858, 0.4524),
+}
+# (b = 1, b = 2) at RTT 0.1 s, T0 = 1 s: full, approximate, E[W], full with a receiver's window of 44.
+PFTK = {
+    1e-4: ((1219.6, 861.63), (1222.0, 864.08), (164.3, 116.1), (426.57, 416.84)),
+    1e-3: ((376.60, 265.57), (378.78, 267.84), (52.62, 37.17), (337.24, 265.57)),
+    0.01: ((98.829, 69.524), (99.92, 70.654), (17.28, 12.18), (98.83, 69.52)),
+    0.05: ((26.045, 18.603), (24.728, 17.485), (8.19, 5.74), (26.05, 18.60)),
+}
+
+
+def close(value, digits=4):
+    """To so many significant digits, as printed (half of the last, and a hair)."""
+    return pytest.approx(value, rel=0.55 * 10 ** (1 - digits))
+
+
+@pytest.mark.parametrize("p", MATHIS)
+def test_mathis(p):
+    of = f.MATHIS_C
+    constants = (1.0, of["periodic", 1], of["random", 1], of["random", 2], of["periodic", 2])
+    for c, expected in zip(constants, MATHIS[p], strict=True):
+        assert f.mathis(p, R, c) * MBPS == close(expected)
+    assert f.to_bps(f.mathis(0.01, R, 1.22)) / 1e6 == pytest.approx(1.425, abs=5e-4)
+
+
+@pytest.mark.parametrize("p", PFTK)
+def test_pftk(p):
+    for i, b in enumerate((1, 2)):
+        full, approximate, window, limited = (of[i] for of in PFTK[p])
+        assert f.pftk(p, R, 1.0, b) == close(full)
+        assert f.pftk(p, R, 1.0, b, approximate=True) == close(approximate)
+        assert f.pftk_window(p, b) == close(window, 3)
+        assert f.pftk(p, R, 1.0, b, w_max=44) == close(limited)
+
+
+def test_the_parts_of_pftk():
+    assert f.pftk_window(0.01, 1) == pytest.approx(1 + math.sqrt(265))  # worked by hand
+    for b, share in ((1, 0.2105), (2, 0.2799)):
+        assert f.pftk_timeout_share(0.01, f.pftk_window(0.01, b)) == close(share)
+    for b, rate in ((1, 113.28), (2, 79.43)):
+        assert f.pftk(0.01, R, 0.3, b) == close(rate)
+    assert f.pftk(0.0, R, w_max=44) == pytest.approx(440)
+    assert f.pftk(0.0, R, w_max=44, approximate=True) == pytest.approx(440)
+    assert f.pftk(1e-12, R, w_max=44) == pytest.approx(440, rel=1e-3)
+    assert f.pftk_timeout_share(0.1, 2.5) == 1
+    assert f.pftk_timeout_share(0.0, 30) == pytest.approx(f.pftk_timeout_share(1e-9, 30), rel=1e-6)
+
+
+def test_the_bracket_in_the_wrong_place():
+    # The web form of b = 2: Q 0.0448 instead of 0.2799, 81.6 packets a second instead of 69.5
+    w = f.pftk_window(0.01, 2)
+    assert f.pftk_timeout_share(0.01, w, cottrell=True) == pytest.approx(0.0448, abs=2e-4)
+    assert f.pftk(0.01, R, 1.0, 2, cottrell=True) == pytest.approx(81.6, abs=0.2)
+
+
+def test_tfrc_and_pinger():
+    assert f.tfrc(0.01, R) == close(112.33)
+    assert f.tfrc(0.01, R, b=2) == close(79.43)
+    # identical to PFTK's approximation while 3 √(3bp/8) < 1
+    assert f.tfrc(0.02, R, 2) == pytest.approx(float(f.pftk(0.02, R, 0.4, 2, approximate=True)))
+    assert f.pinger_bps(0.01, R) == pytest.approx(1.168e6)
+    assert f.pinger_bps(0.0, R, sent=50) == f.pinger_bps(0.01, R)  # half a ping of fifty
+    assert f.pinger_bps(0.0, R) == math.inf
+
+
+# Mean windows at p = 1e-3, 1e-5, 1e-7; RTT 0.1 s.
+RESPONSES = {"reno": (38.7, 387, 3873), "hstcp": (None, 1795, 83981), "scalable": (80, 8000, 8e5),
+             "cubic": (38.7, 1054, 33325), "compound": (64, 2553, None), "dctcp": (2e3, 2e5, 2e7)}  # fmt: skip
+
+
+@pytest.mark.parametrize("law", RESPONSES)
+def test_response_functions(law):
+    for p, expected in zip((1e-3, 1e-5, 1e-7), RESPONSES[law], strict=True):
+        if expected is not None:
+            assert f.RESPONSES[law](p, R) == pytest.approx(expected, rel=4e-3)
+
+
+def test_response_functions_of_the_rfcs():
+    # RFC 9438 §5.1, table 1 and 2: the curve alone at RTT 0.1 s, and Reno where that is larger
+    for p, w in {1e-4: 187, 1e-5: 1054, 1e-6: 5926, 1e-7: 33325, 1e-8: 187400}.items():
+        assert f.cubic(p, R) == pytest.approx(w, rel=3e-3)
+    assert f.cubic(1e-6, 0.01, reno_friendly=False) == pytest.approx(1054, rel=1e-3)
+    assert f.cubic(1e-6, 0.01) == pytest.approx(1225, rel=1e-3)
+    assert f.reno(1e-4, b=2) == pytest.approx(86.6, rel=1e-3)
+    # RFC 3649 §5: through (1e-3, 38) and (1e-7, 83000)
+    assert f.hstcp(1e-7, rounded=False) == pytest.approx(83000)
+    assert f.hstcp(1e-3 * (1 - 1e-12), rounded=False) == pytest.approx(38)
+    assert f.hstcp(1e-2) == pytest.approx(12.25, rel=1e-3)
+    with pytest.raises(ValueError, match="bic"):
+        f.RESPONSES["bic"](0.01, R)
+
+
+def test_the_table_of_hstcp():
+    # RFC 3649 appendix B: w, a(w), b(w)
+    for w, a, b in [(38, 1, 0.5), (118, 2, 0.44), (221, 3, 0.41), (495, 5, 0.37), (1058, 8, 0.33), (84035, 71, 0.10)]:
+        assert f.hstcp_increase(w, 1 / 12.8) == pytest.approx(a, abs=0.03, rel=2e-3)
+        assert f.hstcp_decrease(w) == pytest.approx(b, abs=0.005)
+    assert f.hstcp_increase(39) >= 1
+
+
+def test_periodic_loss_in_the_textbook():
+    p = 10.0 ** -np.arange(2, 8)
+    assert f.periodic("reno", p, tcp=False) == pytest.approx(math.sqrt(1.5) / np.sqrt(p), rel=1e-4)
+    # Scalable between 7/8 W and W: 12.5 W packets in ln(8/7)/0.01 round trips
+    assert f.periodic("scalable", p[1:], tcp=False) * p[1:] == pytest.approx(0.01 / math.log(8 / 7), rel=1e-4)
+    assert f.periodic("compound", p[2:], tcp=False) == pytest.approx(f.ctcp(p[2:]), rel=1e-3)
+    # CUBIC: its RFC's own derivation has each loss at W_max, which is the cycle without fast convergence
+    alone = f.periodic("cubic", p, R, tcp=False, fast_convergence=False, reno_friendly=False)
+    assert alone == pytest.approx(f.cubic(p, R, reno_friendly=False), rel=1e-3)
+    # and RFC 3649's power law is fitted to its a(w), b(w) within two percent
+    assert f.periodic("hstcp", p[2:], tcp=False) == pytest.approx(f.hstcp(p[2:]), rel=0.02)
+
+
+def test_periodic_loss_as_a_tcp_sends_it():
+    # a Reno from W/2 to W by hand at 1/p = 1000: 3/8 W² + W/2 - 1/2 = 1000 packets in 1 + W/2 + ½ ln((W - ½)/(W/2 - ½)) RTT
+    w = (-0.5 + math.sqrt(0.25 + 1.5 * 1000.5)) / 0.75
+    rounds = 1 + w / 2 + 0.5 * math.log((w - 0.5) / (w / 2 - 0.5))
+    assert float(f.periodic("reno", 1e-3)) == pytest.approx(1000 / rounds, rel=1e-4)
+    for law in (*f.SAWTEETH, "cubic"):
+        p = np.geomspace(1e-6, 1e-3, 7)
+        tcp, fluid = f.periodic(law, p), f.periodic(law, p, tcp=False)
+        assert (tcp < fluid).all()
+        assert (np.diff(tcp) < 0).all()
+    assert f.periodic("cubic", 1e-5, R) < f.periodic("cubic", 1e-5, R, fast_convergence=False)
+    for wrong in ({"law": "bic"}, {"law": "reno", "beta": 0.7}):
+        with pytest.raises(ValueError, match="periodic response"):
+            f.periodic(p=1e-3, **wrong)
+
+
+def test_htcp_against_a_sum():
+    # second by second: W gains 2 (1 - β) α(Δ) / RTT per second from β W on
+    top, d, step, sent, w = 1000.0, 0.0, 1e-4, 0.0, 500.0
+    while w < top:
+        alpha = 1.0 if d <= 1 else 1 + 10 * (d - 1) + ((d - 1) / 2) ** 2
+        sent, w, d = sent + w * step / R, w + 2 * 0.5 * alpha * step / R, d + step
+    assert f.htcp(1 / sent, R) == pytest.approx(sent * R / d, rel=1e-3)
+
+
+def test_short_flows():
+    for d, free, lossy in [(10, 0.2419, 0.3027), (100, 0.7082, 1.2877), (1000, 1.2632, 13.87)]:
+        assert f.latency_s(d, 0, R, 1.0, 2, 3) == close(free)
+        assert f.latency_s(d, 0.01, R, 1.0, 2, 3) == close(lossy)
+    for d, free in [(10, 0.100), (100, 0.3459), (1000, 0.6658)]:
+        assert f.latency_s(d, 0, R) == pytest.approx(free, abs=6e-5)
+    assert f.handshake_s(0.01, R) == close(0.1204)
+    assert [f.transfer_rounds(d) for d in (10, 11, 30, 31, 70, 100, 1000)] == [1, 2, 2, 3, 3, 4, 7]
+    # a receiver's window slows it down, and one that is never reached does not
+    assert f.latency_s(100, 0, R, 1.0, 2, 3, w_max=8) > f.latency_s(100, 0, R, 1.0, 2, 3)
+    assert f.latency_s(100, 0, R, 1.0, 2, 3, w_max=1e9) == f.latency_s(100, 0, R, 1.0, 2, 3)
+    with pytest.raises(ValueError, match=r"0\.5"):
+        f.handshake_s(0.5, R)
+
+
+def test_convergence_of_aimd():
+    assert f.aimd_convergence_rtts(100) == 81
+    assert f.aimd_convergence_rtts(1000) == 807
