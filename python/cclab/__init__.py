@@ -15,10 +15,13 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cclab.errors import CclabError, ResultError, RunError, ScenarioError, StudyError, UnknownNameError
+from cclab.errors import AlgorithmError, CclabError, ResultError, RunError, ScenarioError, StudyError, UnknownNameError
 
 if TYPE_CHECKING:
     from cclab import algorithms as algorithms
+    from cclab.laws import CongestionControl as CongestionControl
+    from cclab.laws import Param as Param
+    from cclab.laws import register as register
     from cclab.results import Result as Result
     from cclab.scenario import Dumbbell as Dumbbell
     from cclab.scenario import Flow as Flow
@@ -28,10 +31,13 @@ if TYPE_CHECKING:
 __version__: str
 
 __all__ = [
+    "AlgorithmError",
     "CclabError",
+    "CongestionControl",
     "Dumbbell",
     "Flow",
     "Network",
+    "Param",
     "Result",
     "ResultError",
     "RunError",
@@ -41,16 +47,20 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "algorithms",
+    "register",
 ]
 
 # Loaded when first asked for, so that `import cclab` and `cclab --help` are quick.
 _LAZY = {
+    "CongestionControl": "cclab.laws",
     "Dumbbell": "cclab.scenario",
     "Flow": "cclab.scenario",
     "Network": "cclab.scenario",
+    "Param": "cclab.laws",
     "Result": "cclab.results",
     "Scenario": "cclab.scenario",
     "__version__": "cclab._core",
+    "register": "cclab.laws",
 }
 
 

@@ -71,6 +71,96 @@ class Law:
     def pacing_rate_bps(self) -> float | None: ...
     def signals(self) -> dict[str, float]: ...
 
+class CongestionControl:
+    """What a law written in Python inherits from, through `cclab.CongestionControl`, which documents it."""
+
+    cwnd_segments: float
+    ssthresh_segments: float
+    pacing_rate_bps: float | None
+    @property
+    def mss(self) -> int:
+        """Payload bytes of a full segment."""
+    @property
+    def in_slow_start(self) -> bool:
+        """Whether the window is below the threshold."""
+    def random(self) -> float:
+        """A uniform draw from [0, 1) of the flow's own stream: the same in every run with the same seed."""
+    def start(self) -> None:
+        """The connection is made; window, threshold and parameters are set. By default nothing."""
+    def on_timeout(self, event: TimeoutEvent) -> None:
+        """The retransmission timer expired. By default W = 1, and the threshold W/2 if it is the first."""
+    def on_recovered(self, event: RecoveredEvent) -> None:
+        """Recovery ended. By default nothing."""
+    def on_undo(self, event: UndoEvent) -> None:
+        """The last reduction was a mistake. By default window and threshold are what they were before it."""
+    def on_restart(self, event: RestartEvent) -> None:
+        """The sender was idle, or did not use its window. By default the window that the endpoint proposes."""
+
+class AckEvent:
+    """An acknowledgement was taken in; fields as in `AckEvent` of `crates/cclab-algo/src/cc/mod.rs`."""
+
+    now_s: float
+    acked_bytes: int
+    acked_segments: float
+    delivered_bytes: int
+    rtt_s: float | None
+    srtt_s: float
+    min_rtt_s: float
+    bytes_in_flight: int
+    prior_in_flight: int
+    snd_una: int
+    snd_nxt: int
+    delivery_rate_bps: float | None
+    app_limited: bool
+    delivered: int
+    prior_delivered: int
+    lost_bytes: int
+    may_grow: bool
+    phase: str
+    ecn_echo: bool
+    ce_bytes: int
+    one_way_seq: int | None
+    one_way_sent_s: float | None
+    one_way_arrived_s: float | None
+
+class CongestionEvent:
+    """Congestion was detected: `signal` is "loss", "ecn" or "tail-loss"."""
+
+    now_s: float
+    signal: str
+    flight_size: int
+    srtt_s: float
+    min_rtt_s: float
+
+class TimeoutEvent:
+    """The retransmission timer expired; `first` of this data."""
+
+    now_s: float
+    flight_size: int
+    first: bool
+
+class RecoveredEvent:
+    """Recovery ended; `phase` was left."""
+
+    now_s: float
+    phase: str
+
+class UndoEvent:
+    """The last reduction was a mistake."""
+
+    now_s: float
+
+class RestartEvent:
+    """The sender restarts, with this window and threshold proposed."""
+
+    now_s: float
+    idle_s: float
+    cwnd_bytes: int
+    ssthresh_bytes: int
+
+def register_law(cls: type[CongestionControl], about: str) -> None:
+    """Register a class as a congestion control; name, summary, source, parameters and signals as JSON."""
+
 def run_script(text: str, name: str) -> str:
     """Run a timeline script in packetdrill's language; JSON ``{"name", "passed", "line", "message", "notes": []}``."""
 

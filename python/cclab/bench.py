@@ -17,10 +17,10 @@ from typing import Any
 from cclab.errors import RunError, UnknownNameError
 
 
-def _case(name: str, flows: int, rate: str, rtt: str, limit: str, duration: str) -> dict[str, Any]:
+def _case(name: str, flows: int, rate: str, rtt: str, limit: str, duration: str, cc: str = "cubic") -> dict[str, Any]:
     queue = {"discipline": "droptail", "limit": limit}
     network = {"topology": "dumbbell", "rate": rate, "rtt": rtt, "queue": queue}
-    return {"name": name, "duration": duration, "network": network, "flows": [{"cc": "cubic", "count": flows}]}
+    return {"name": name, "duration": duration, "network": network, "flows": [{"cc": cc, "count": flows}]}
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -29,6 +29,28 @@ CASES: dict[str, dict[str, Any]] = {
     "flows-100": _case("flows-100", 100, "1 Gbit/s", "50 ms", "1 BDP", "10 s"),
     "flows-1000": _case("flows-1000", 1000, "1 Gbit/s", "50 ms", "1 BDP", "10 s"),
 }
+# Run only when asked for by name.
+MORE: dict[str, dict[str, Any]] = {
+    "long-800M": _case("long-800M", 1, "800 Mbit/s", "100 ms", "0.5 BDP", "600 s"),
+    "python-aimd": _case("python-aimd", 1, "800 Mbit/s", "100 ms", "0.5 BDP", "60 s", "python-aimd"),
+}
+
+
+def each_algorithm() -> list[str]:
+    """The case `single-800M/NAME` of each congestion control."""
+    from cclab import algorithms
+
+    return [f"single-800M/{name}" for name in algorithms.names()]
+
+
+def _find(name: str) -> dict[str, Any]:
+    if name in CASES or name in MORE:
+        return CASES.get(name) or MORE[name]
+    if name in each_algorithm():
+        return _case(name.replace("/", "-"), 1, "800 Mbit/s", "100 ms", "0.5 BDP", "60 s", name.partition("/")[2])
+    from cclab.registry import unknown
+
+    raise unknown("bench case", name, [*CASES, *MORE, *each_algorithm()])
 
 
 def measure(names: Sequence[str], repeat: int, progress: Callable[[float], None]) -> list[dict[str, Any]]:
@@ -43,10 +65,7 @@ def measure(names: Sequence[str], repeat: int, progress: Callable[[float], None]
         UnknownNameError: there is no such case.
     """
     for name in names:
-        if name not in CASES:
-            from cclab.registry import unknown
-
-            raise unknown("bench case", name, CASES)
+        _find(name)
     rows = []
     wanted = list(names) or list(CASES)
     for i, name in enumerate(wanted):
@@ -66,7 +85,7 @@ _RATES = (("packets", "data_packets"), ("events", "events"))
 
 def _in_its_own_process(name: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "cclab.bench"]
-    done = subprocess.run(command, input=json.dumps(CASES[name]), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=json.dumps(_find(name)), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RunError(f"bench case {name} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
     return dict(json.loads(done.stdout))
@@ -153,12 +172,37 @@ def _peak_rss_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+def _register_python_aimd() -> None:
+    """The congestion control of docs/guides/python-algorithms.md."""
+    import cclab
+
+    class PythonAimd(cclab.CongestionControl):
+        params = {"a": 1.0, "b": 0.5}  # noqa: RUF012
+
+        def on_ack(self, ack: Any) -> None:
+            if not ack.may_grow:
+                return
+            if self.in_slow_start:
+                self.cwnd_segments += ack.acked_segments
+            else:
+                self.cwnd_segments += self.a * ack.acked_segments / self.cwnd_segments  # type: ignore[attr-defined]
+
+        def on_congestion(self, event: Any) -> None:
+            lower = max(self.cwnd_segments * (1 - self.b), 2)  # type: ignore[attr-defined]
+            self.cwnd_segments = self.ssthresh_segments = lower
+
+    cclab.register(PythonAimd)
+
+
 def main() -> None:
     """Run the scenario on stdin; print what it took."""
     from cclab import _core
 
+    scenario = sys.stdin.read()
+    if '"python-aimd"' in scenario:
+        _register_python_aimd()
     wall = time.perf_counter()
-    simulation = _core.Simulation(sys.stdin.read(), None)
+    simulation = _core.Simulation(scenario, None)
     while simulation.advance(1 << 22) < 1.0:
         pass
     result = simulation.finish()

@@ -6,15 +6,30 @@ import errno
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cclab.errors import CclabError, ResultError, RunError, ScenarioError, StudyError, UnknownNameError
+from cclab.errors import AlgorithmError, CclabError, ResultError, RunError, ScenarioError, StudyError, UnknownNameError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
+
+
+def _load_laws(_ctx: click.Context, _param: click.Parameter, files: tuple[Path, ...]) -> None:
+    if files:
+        from cclab import laws
+
+        for file in files:
+            laws.load(file)
+
+
+ALGORITHMS = click.option(
+    "--algorithms", multiple=True, type=_FOLDER, expose_value=False, is_eager=True, callback=_load_laws,
+    help="A Python file with congestion controls of your own; may be given more than once.",
+)  # fmt: skip
 
 
 class _Commands(click.Group):
@@ -93,6 +108,7 @@ def init(file: Path) -> None:
 @click.option("--backend", type=click.Choice(["sim"]), default="sim", help="What runs it: sim, packet by packet.")
 @click.option("--out", type=_FOLDER, help="Keep tables, scenario and manifest in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@ALGORITHMS
 def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_json: bool) -> None:
     """Run SCENARIO, a TOML file; print what its flows and links did."""
     from cclab import console, results, store
@@ -117,6 +133,7 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
 
 @cli.command("list", short_help="List algorithms, queues, topologies, studies.")
 @click.argument("kind", required=False, type=click.Choice(["algorithms", "queues", "topologies", "studies"]))
+@ALGORITHMS
 def list_(kind: str | None) -> None:
     """List what there is: algorithms, queues, topologies, studies; one line each, with its source."""
     from cclab import console
@@ -133,6 +150,7 @@ def list_(kind: str | None) -> None:
 
 @cli.command(short_help="Show parameters, defaults, bounds and source of one of them.")
 @click.argument("name")
+@ALGORITHMS
 def describe(name: str) -> None:
     """Describe NAME, an algorithm, queue, topology or study: parameters, defaults, bounds, source."""
     from cclab import registry
@@ -225,10 +243,18 @@ def script(files: tuple[Path, ...]) -> None:
     "--repeat", type=click.IntRange(1, 100), default=3, help="Runs of a case; the median is shown (default 3)."
 )
 @click.option("--case", "cases", multiple=True, help="Only this case; may be given more than once.")
-def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...]) -> None:
-    """Measure the simulator's speed: data packets over the bottleneck per second of CPU time."""
+@click.option("--each-algorithm", is_flag=True, help="The case single-800M with each congestion control.")
+def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...], each_algorithm: bool) -> None:
+    """Measure the simulator's speed: data packets over the bottleneck per second of CPU time.
+
+    Cases that run only when asked for: long-800M (ten minutes), python-aimd (a law written in Python), and
+    single-800M/NAME with any congestion control.
+    """
     from cclab import bench as benches
     from cclab import console, results
+
+    if each_algorithm:
+        cases = (*cases, *benches.each_algorithm())
 
     with console.Progress("Measuring") as progress:
         measured = benches.measure(cases, repeat, progress)
@@ -343,7 +369,7 @@ def run_cli(args: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (ScenarioError, UnknownNameError, ResultError, StudyError) as error:
+    except (AlgorithmError, ScenarioError, UnknownNameError, ResultError, StudyError) as error:
         _say(str(error))
         return USERS_MISTAKE
     except OSError as error:
@@ -351,6 +377,8 @@ def run_cli(args: list[str]) -> int:
         _say(where + _OF_THE_PATH.get(error.errno or 0, error.strerror or str(error)))
         return USERS_MISTAKE if error.errno in _OF_THE_PATH else FAILURE
     except (RunError, CclabError, MemoryError) as error:
+        if isinstance(error, RunError) and error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)  # a law of the user's raised it
         _say(str(error) or type(error).__name__)
         return FAILURE
 

@@ -16,6 +16,10 @@ class UnknownNameError(CclabError, LookupError):
     """No algorithm, queue, topology, study or parameter has this name."""
 
 
+class AlgorithmError(CclabError):
+    """A congestion control written in Python that cannot be registered."""
+
+
 class StudyError(CclabError):
     """A study that cannot be run as it is written."""
 

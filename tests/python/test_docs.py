@@ -11,7 +11,7 @@ from cclab import studies
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("module", ["cclab", "cclab.algorithms", "cclab.formulas"])
+@pytest.mark.parametrize("module", ["cclab", "cclab.algorithms", "cclab.formulas", "cclab.laws"])
 def test_examples(module):
     failed, tried = doctest.testmod(importlib.import_module(module))
     assert tried
@@ -23,7 +23,7 @@ def test_every_error_has_a_home():
     from cclab import errors
 
     kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception)]
-    assert len(kinds) == 6
+    assert len(kinds) == 7
     assert all(issubclass(kind, cclab.CclabError) and kind.__doc__ for kind in kinds)
     assert all(getattr(cclab, kind.__name__) is kind for kind in kinds)
     assert issubclass(cclab.ScenarioError, ValueError)

@@ -1,6 +1,7 @@
 //! The one place where errors of the core become Python exceptions, and where a panic becomes one too.
 
 use cclab_sim::scenario::Scenario;
+use cclab_sim::sim;
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -48,6 +49,15 @@ pub fn unknown_name(message: impl std::fmt::Display) -> PyErr {
 /// A run that cannot go on.
 pub fn run(error: impl std::fmt::Display) -> PyErr {
     python::RunError::new_err(error.to_string())
+}
+
+/// A run that the simulator could not go on with; where a law raised an exception, caused by it.
+pub fn simulation(py: Python<'_>, error: &sim::Error) -> PyErr {
+    let failure = run(error);
+    if let (sim::Error::Law { .. }, Some(raised)) = (error, crate::python_law::take_raised()) {
+        failure.set_cause(py, Some(raised));
+    }
+    failure
 }
 
 /// A checked scenario from the JSON that the Python side writes.

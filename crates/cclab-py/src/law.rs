@@ -162,7 +162,7 @@ impl Law {
     }
 }
 
-const PHASES: &[(&str, cc::Phase)] = &[
+pub(crate) const PHASES: &[(&str, cc::Phase)] = &[
     ("open", cc::Phase::Open),
     ("disorder", cc::Phase::Disorder),
     ("cwr", cc::Phase::Cwr),

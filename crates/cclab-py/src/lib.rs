@@ -3,9 +3,11 @@
 //! * `error`: what Python sees of errors and panics.
 //! * `run`: a run in progress, and its result as columns.
 //! * `law`: a congestion control stepped by hand.
+//! * `python_law`: a congestion control written in Python.
 
 mod error;
 mod law;
+mod python_law;
 mod run;
 
 use pyo3::prelude::*;
@@ -19,6 +21,10 @@ mod _core {
 
     #[pymodule_export]
     use crate::law::Law;
+    #[pymodule_export]
+    use crate::python_law::{
+        AckEvent, Base, CongestionEvent, RecoveredEvent, RestartEvent, TimeoutEvent, UndoEvent, register_law,
+    };
     #[pymodule_export]
     use crate::run::Simulation;
 

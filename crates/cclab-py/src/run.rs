@@ -2,6 +2,7 @@
 
 use crate::error;
 use cclab_algo::Rate;
+use cclab_algo::cc;
 use cclab_sim::scenario::{Limit, Link, Queue};
 use cclab_sim::sim;
 use cclab_sim::trace::{Distribution, PacketRows, RunResult};
@@ -18,6 +19,8 @@ pub struct Simulation {
     seed: u64,
     simulated_s: f64,
     links: Vec<Link>,
+    /// A flow has a law written in Python: the GIL is kept during a slice, which is cheaper than to take it on each ACK.
+    keeps_gil: bool,
 }
 
 #[pymethods]
@@ -28,16 +31,19 @@ impl Simulation {
             let scenario = error::scenario_from_json(scenario_json)?;
             let seed = seed.unwrap_or(scenario.seed);
             let sim = Mutex::new(Some(sim::Simulation::new(&scenario, seed)));
-            Ok(Simulation { sim, seed, simulated_s: scenario.duration.as_secs_f64(), links: scenario.links })
+            let keeps_gil = names_a_law_of_python(&scenario.source);
+            let simulated_s = scenario.duration.as_secs_f64();
+            Ok(Simulation { sim, seed, simulated_s, links: scenario.links, keeps_gil })
         })
     }
 
-    /// Serve up to `max_events` events without the GIL; the share of simulated time done, 1.0 when finished.
+    /// Serve up to `max_events` events, without the GIL unless a law is written in Python; the share of simulated time done, 1.0 when finished.
     fn advance(&self, py: Python<'_>, max_events: u64) -> PyResult<f64> {
         // Out of its place while it runs: after an error or a panic it is gone, so nobody goes on with a broken run.
         let mut sim = self.take()?;
         let (done, sim) = error::guard(py, || {
-            let done = py.detach(|| sim.advance(max_events)).map_err(error::run)?;
+            let done = if self.keeps_gil { sim.advance(max_events) } else { py.detach(|| sim.advance(max_events)) };
+            let done = done.map_err(|e| error::simulation(py, &e))?;
             Ok((done, sim))
         })?;
         *self.place() = Some(sim);
@@ -47,7 +53,7 @@ impl Simulation {
     /// The result: tables by name, each a dict of columns.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let sim = self.take()?;
-        let result = error::guard(py, || py.detach(|| sim.finish()).map_err(error::run))?;
+        let result = error::guard(py, || py.detach(|| sim.finish()).map_err(|e| error::simulation(py, &e)))?;
         let out = tables(py, result, &self.links)?;
         out.set_item("seed", self.seed)?;
         out.set_item("simulated_s", self.simulated_s)?;
@@ -63,6 +69,21 @@ impl Simulation {
         self.place()
             .take()
             .ok_or_else(|| error::run("the run is finished, has failed, or is advanced by another thread"))
+    }
+}
+
+/// Whether some `cc` in it is a law that was registered at run time.
+fn names_a_law_of_python(json: &serde_json::Value) -> bool {
+    use serde_json::Value;
+    let added = |name: &Value| {
+        name.as_str().is_some_and(|name| !cc::REGISTRY.iter().any(|e| e.name == name) && cc::find(name).is_some())
+    };
+    match json {
+        Value::Object(table) => table.iter().any(|(key, value)| {
+            (key == "cc" && (added(value) || added(&value["name"]))) || names_a_law_of_python(value)
+        }),
+        Value::Array(list) => list.iter().any(names_a_law_of_python),
+        _ => false,
     }
 }
 

@@ -39,6 +39,16 @@ pub enum Error {
         /// Simulated time wanted, s.
         duration_s: f64,
     },
+    /// A law written in another language failed.
+    #[error("flow {flow}: its congestion control failed at {time_s:.6} s simulated: {message}")]
+    Law {
+        /// Label of the flow.
+        flow: String,
+        /// Simulated time of the failure, s.
+        time_s: f64,
+        /// What it said.
+        message: String,
+    },
     /// Packets were created or lost by the simulator itself. This is our bug.
     #[error(
         "conservation violated at {place}: {detail}; this is a bug in cclab, please report it with the scenario and seed {seed}"
@@ -178,6 +188,7 @@ impl Simulation {
         if self.events > self.max_events {
             return Err(Error::Budget { max_events: self.max_events, time_s, duration_s });
         }
+        self.check_laws()?;
         self.checkpoint = self.max_events.min(self.events + CHECK_EVERY);
         let recorder = &self.recorder;
         let samples = recorder.samples.time_s.len() + recorder.signals.time_s.len() + self.network.changes();
@@ -193,6 +204,17 @@ impl Simulation {
             None => Ok(()),
             Some((size, _, unit, what, advice)) => {
                 Err(Error::Memory { what, size: format!("{size} {unit}"), advice, time_s, duration_s })
+            }
+        }
+    }
+
+    /// Whether every law could go on.
+    fn check_laws(&self) -> Result<(), Error> {
+        let failed = self.flows.iter().filter_map(|flow| Some((flow, flow.failed_law()?)));
+        match failed.min_by_key(|(_, (at, _))| *at) {
+            None => Ok(()),
+            Some((flow, (at, message))) => {
+                Err(Error::Law { flow: flow.label().into(), time_s: at.as_secs_f64(), message })
             }
         }
     }
@@ -390,6 +412,7 @@ impl Simulation {
     /// The budget of events or of what is recorded is used up, or conservation is violated.
     pub fn finish(mut self) -> Result<RunResult, Error> {
         while self.advance(1 << 20)? < 1.0 {}
+        self.check_laws()?;
         self.check_conservation()?;
         self.take_last_sample();
         if self.recorder.sampling == Sampling::OnChange {

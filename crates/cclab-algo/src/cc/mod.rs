@@ -369,8 +369,8 @@ pub trait CongestionControl: Send {
     fn ecn(&self) -> EcnUse {
         EcnUse::Classic
     }
-    /// Why the law cannot go on, if it cannot: one written in another language may fail.
-    fn failed(&self) -> Option<String> {
+    /// When and why the law could not go on, if so: one written in another language may fail.
+    fn failed(&self) -> Option<(Time, String)> {
         None
     }
     /// What the law wants recorded, under its own names, in SI units or segments.

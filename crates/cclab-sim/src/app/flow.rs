@@ -157,6 +157,17 @@ impl Flow {
         }
     }
 
+    /// Label.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// When and why one of its laws could not go on.
+    pub(crate) fn failed_law(&self) -> Option<(Time, String)> {
+        let Kind::Tcp(tcp) = &self.kind else { return None };
+        tcp.ends.iter().find_map(|end| end.congestion_control().failed())
+    }
+
     /// Whether a sample is to be taken: the first one after its end is the last.
     pub(crate) fn is_sampled(&mut self) -> bool {
         !std::mem::replace(&mut self.closed, self.over.is_some())
