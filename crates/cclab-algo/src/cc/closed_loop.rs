@@ -57,6 +57,7 @@ impl Loop {
         self.law.on_ack(&AckEvent {
             now: self.now,
             acked_bytes: count as u64 * MSS,
+            delivered_bytes: count as u64 * MSS,
             delivered: self.snd_una,
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,

@@ -17,6 +17,7 @@ use std::sync::{PoisonError, RwLock};
 #[cfg(test)]
 mod closed_loop;
 mod cubic;
+mod fast;
 mod newreno;
 mod reno;
 mod santa_cruz;
@@ -33,6 +34,7 @@ pub static REGISTRY: &[Entry] = &[
     cubic::ENTRY,
     // by delay
     vegas::ENTRY,
+    fast::ENTRY,
     santa_cruz::ENTRY,
     // by a model of the path
     // by explicit signals
