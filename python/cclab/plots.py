@@ -15,10 +15,17 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.category import StrCategoryLocator
+from matplotlib.collections import PathCollection
+from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import StepPatch
+from matplotlib.ticker import FixedLocator
 
 from cclab import store
 from cclab.errors import ResultError
@@ -54,6 +61,7 @@ STYLE: Any = {
 _MOST_POINTS = 4000  # of one line; a minimum and a maximum stand for each stretch beyond that
 _MOST_LINES = 7  # drawn and named one by one; beyond that the flows of one law are a mean and a band
 _GRID = 400  # points of these
+_MOST_TOLD = 600  # points of a series that a page can tell the value of
 
 
 def styled() -> AbstractContextManager[None]:
@@ -67,6 +75,8 @@ class Chart(Figure):
     def __init__(self, width_in: float = 6.4, height_in: float = 3.4) -> None:
         super().__init__(figsize=(width_in, height_in), layout="constrained")
         FigureCanvasAgg(self)
+        self._named: dict[str, list[Artist]] = {}
+        self._told: set[Artist] = set()
 
     def save(self, path: str | Path) -> None:
         """Write it as SVG, PDF or PNG, as the file name says; its folder is made where there is none.
@@ -96,12 +106,86 @@ class Chart(Figure):
             columns = min(len(named), 4 if longest <= 26 else 2 if longest <= 40 else 1)
             self.legend(list(named.values()), list(named), loc="outside lower center", ncols=columns)
 
+    def name(self, name: str, *artists: Artist) -> None:
+        """Say what is drawn by artists that have no label of their own, e.g. because the legend stands for them."""
+        self._named.setdefault(name, []).extend(artists)
+        self._told.update(artists)
+
     def svg(self) -> str:
         """The figure as SVG text, the same for the same data."""
         return self._render("svg").decode()
 
+    def series(self) -> dict[str, Any]:
+        """What is drawn, by name, with its points both in the coordinates of the SVG and in those of the data.
+
+        Returns:
+            `axes`: labels `x` and `y` of each; `series`: `name`, index of its `axes`, and `points`, each the place in
+            the SVG (x, y), then the values (x, y) and the ends of an interval in y where it has one.
+        """
+        with styled():
+            self.draw_without_rendering()
+        axes = [{"x": one.get_xlabel() or self._shared(one, "x"), "y": one.get_ylabel()} for one in self.axes]
+        named = []
+        for name, artists in self._series().items():
+            points = [p for artist in artists for p in self._points(artist)]
+            on: Any = next((a.axes for a in map(_first, artists) if a.axes is not None), None)
+            named.append({"name": name, "axes": 0 if on is None else self.axes.index(on), "points": points})
+        return {"axes": axes, "series": named}
+
+    def _shared(self, axes: Axes, which: str) -> str:
+        """The label of the axis that panels above each other share."""
+        return next((one.get_xlabel() for one in reversed(self.axes) if which == "x" and one.get_xlabel()), "")
+
+    def _series(self) -> dict[str, list[Any]]:
+        """Artists and containers by the name in the legend, in the order in which they were drawn."""
+        named: dict[str, list[Any]] = {name: list(artists) for name, artists in self._named.items()}
+        for axes in self.axes:
+            inside = {part for container in axes.containers for part in _parts(container)}
+            drawn: list[Any] = [a for a in (*axes.lines, *axes.collections, *axes.patches) if a not in inside]
+            for one in (*axes.containers, *drawn):
+                label = str(one.get_label())
+                if label and not label.startswith("_"):
+                    named.setdefault(label, []).append(one)
+                elif isinstance(one, Line2D) and np.size(one.get_xdata()) > 2 and one not in self._told:
+                    named.setdefault(axes.get_ylabel(), []).append(one)
+        return named
+
+    def _points(self, artist: Any) -> list[list[Any]]:
+        axes = _first(artist).axes
+        values = _values(artist)
+        if axes is None or not len(values):
+            return []
+        values = values[np.isfinite(values[:, :2]).all(axis=1)]
+        places = axes.transData.transform(values[:, :2])
+        (left, bottom), (right, top) = axes.bbox.get_points()
+        x, y = places.T
+        shown = np.flatnonzero((x >= left - 1) & (x <= right + 1) & (y >= bottom - 1) & (y <= top + 1))
+        if len(shown) > _MOST_TOLD:
+            shown = shown[np.linspace(0, len(shown) - 1, _MOST_TOLD).astype(int)]
+        points, height = 72 / self.dpi, self.bbox.height
+        return [
+            [round(x[i] * points, 1), round((height - y[i]) * points, 1), _called(axes.xaxis, values[i, 0]),
+             _called(axes.yaxis, values[i, 1]), *(_rounded(v) for v in values[i, 2:])]
+            for i in shown
+        ]  # fmt: skip
+
+    def _tag(self) -> None:
+        """Ids by which a page finds what a name of the legend stands for."""
+        order = {}
+        for index, (name, artists) in enumerate(self._series().items()):
+            order[name] = index
+            for place, part in enumerate(part for artist in artists for part in _parts(artist)):
+                part.set_gid(f"series-{index}-{place}")
+        for legend in (*self.legends, *(a.get_legend() for a in self.axes)):
+            for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True) if legend else ():
+                if (which := order.get(text.get_text())) is not None:
+                    text.set_gid(f"legend-{which}-text")
+                    if isinstance(handle, Artist):
+                        handle.set_gid(f"legend-{which}-handle")
+
     def _render(self, kind: str) -> bytes:
         out = io.BytesIO()
+        self._tag()
         dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
         with styled():
             self.savefig(out, format=kind, dpi=200, metadata=dates[kind])
@@ -109,6 +193,54 @@ class Chart(Figure):
 
     def _repr_svg_(self) -> str:
         return self.svg()
+
+
+def _parts(artist: Any) -> list[Artist]:
+    """The artists that make up an artist or a container of some."""
+    if isinstance(artist, Artist):
+        return [artist]
+    return [part for one in artist if one is not None for part in _parts(one)]
+
+
+def _first(artist: Any) -> Artist:
+    return _parts(artist)[0]
+
+
+def _values(artist: Any) -> NDArray[Any]:
+    """What an artist shows: rows of x, y and, of error bars, the ends of the interval in y."""
+    if isinstance(artist, ErrorbarContainer):
+        line, _, bars = artist.lines
+        rows = _values(line) if line is not None else np.empty((0, 2))
+        ends = [np.array([np.asarray(s)[:, 1] for s in bar.get_segments()]) for bar in bars if artist.has_yerr]
+        return np.column_stack([rows, ends[-1]]) if ends and len(ends[-1]) == len(rows) else rows
+    if isinstance(artist, BarContainer):
+        flat = artist.orientation == "horizontal"
+        middle = [(b.get_x() + b.get_width() * (1 if flat else 0.5), b.get_y() + b.get_height() * (0.5 if flat else 1))
+                  for b in artist.patches]  # fmt: skip
+        return np.array(middle, dtype=float).reshape(-1, 2)
+    if isinstance(artist, Line2D):
+        x, y = np.broadcast_arrays(artist.get_xdata(orig=False), artist.get_ydata(orig=False))
+        return np.column_stack([x, y]).astype(float)
+    if isinstance(artist, StepPatch):
+        values, edges, _ = artist.get_data()
+        return np.column_stack([(edges[:-1] + edges[1:]) / 2, values]).astype(float)
+    if isinstance(artist, PathCollection):
+        return np.asarray(artist.get_offsets(), dtype=float).reshape(-1, 2)
+    return np.empty((0, 2))
+
+
+def _called(axis: Axis, value: float) -> float | str:
+    """A value as a reader would call it: by its name on an axis of names."""
+    if isinstance(axis.get_major_locator(), FixedLocator | StrCategoryLocator):
+        labels = [" ".join(label.get_text().split()) for label in axis.get_majorticklabels()]
+        near = int(np.argmin(np.abs(np.asarray(axis.get_majorticklocs()) - value)))
+        if near < len(labels) and any(letter.isalpha() for letter in labels[near]):
+            return labels[near]
+    return _rounded(value)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.5g}")
 
 
 class Plots:
@@ -267,7 +399,9 @@ class Plots:
                 looks = {}
             for name, look in looks.items():
                 # matplotlib hides names that begin with _: ours go to the legend by hand
+                before = set(axes.get_children())
                 draw(axes, parts[name], {**look, "label": None})
+                chart.name(name, *(a for a in axes.get_children() if a not in before))
                 named[name] = Line2D([], [], color=look["color"], linestyle=look["linestyle"])
             if further is not None:
                 further(axes)

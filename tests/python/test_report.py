@@ -1,5 +1,7 @@
-"""The page: one file, nothing fetched, nothing executed, opened in a real browser where there is one."""
+"""The page: one file, nothing fetched, no script but ours, opened and used in a real browser where there is one."""
 
+import base64
+import hashlib
 import re
 import shutil
 import subprocess
@@ -47,10 +49,15 @@ def page(small, tmp_path_factory):
     return report.write_report(place)
 
 
-def test_it_is_well_formed_and_executes_nothing(page):
-    parsed = Page(page.read_text())
+def test_it_is_well_formed_and_executes_nothing_but_our_script(page):
+    text = page.read_text()
+    parsed = Page(text)
     assert parsed.open == []
-    assert not {tag for tag, _ in parsed.tags} & {"script", "img", "iframe", "object", "link", "base", "form"}
+    assert not {tag for tag, _ in parsed.tags} & {"img", "iframe", "object", "link", "base", "form"}
+    assert [tag for tag, _ in parsed.tags].count("script") == 1
+    script = text.split("<script>")[1].split("</script>")[0]
+    assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in text.split("script-src")[1][:80]
+    assert "innerHTML" not in script
     assert not [name for _, attrs in parsed.tags for name in attrs if name.startswith("on")]
     assert "&lt;script&gt;alert" in page.read_text()
 
@@ -84,7 +91,7 @@ def test_figures_have_names_captions_and_n(page):
     assert len(figures) == 4
     assert all(attrs["role"] == "img" and attrs["aria-label"] for attrs in figures)
     assert text.count("n = 1, seed 7") == 4
-    assert text.count('download="') == 4
+    assert text.count('download="') == 8
 
 
 def test_how_to_run_it_again(page):
@@ -101,6 +108,57 @@ def test_a_browser_shows_it_and_asks_for_nothing(page, tmp_path):
     assert done.stdout.count("<svg") == 4
     requested = set(re.findall(r'"url":"(https?://[^"]+)"', log.read_text()))
     assert not {url for url in requested if "google" not in url and "gstatic" not in url}
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian package chromium)")
+def test_figures_answer(small, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    evil = small.replace({"flows.1.label": "<b>reno</b>'\""})
+    evil.run(seed=7).save(tmp_path / "r")
+    address = report.write_report(tmp_path / "r").as_uri()
+    with (
+        sync_playwright() as driver,
+        driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]) as browser,
+    ):
+        page = browser.new_page(viewport={"width": 1000, "height": 900})
+        said: list[str] = []
+        asked: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address)
+        plot = page.locator(".plot").first
+        plot.scroll_into_view_if_needed()
+        points = plot.evaluate("p => JSON.parse(p.dataset.series).series[2].points")
+        assert plot.evaluate("p => JSON.parse(p.dataset.series).series.map(s => s.name)")[:3] == [
+            "cubic-1", "cubic-2", "<b>reno</b>'\"",
+        ]  # fmt: skip
+        x, y = plot.evaluate(
+            "(p, [x, y]) => { const q = new DOMPoint(x, y).matrixTransform(p.querySelector('svg').getScreenCTM()); return [q.x, q.y] }",
+            points[-1][:2],
+        )
+        page.mouse.move(x, y)
+        told = plot.locator(".tip").inner_text()
+        assert "Congestion window (kB)" in told
+        names = plot.locator("[role=button]")
+        assert names.count() >= 3
+        names.nth(2).press("Enter")
+        assert names.nth(2).get_attribute("aria-pressed") == "false"
+        assert plot.evaluate("p => getComputedStyle(p.querySelector('[id*=\"-series-2-\"]')).visibility") == "hidden"
+        page.mouse.move(x, y)
+        assert "<b>reno" not in plot.locator(".tip").inner_text()
+        frame = plot.locator("svg").bounding_box()
+        whole = plot.locator("svg").get_attribute("viewBox")
+        page.mouse.move(frame["x"] + 200, frame["y"] + 60)
+        page.mouse.down()
+        page.mouse.move(frame["x"] + 500, frame["y"] + 260, steps=4)
+        page.mouse.up()
+        assert plot.locator("svg").get_attribute("viewBox") != whole
+        plot.get_by_text("whole figure").click()
+        assert plot.locator("svg").get_attribute("viewBox") == whole
+        assert said == []
+        assert asked == [address]
 
 
 def test_difference():

@@ -1,9 +1,13 @@
-"""One self-contained page from what a run or a study left in a folder: no script, nothing fetched from anywhere."""
+"""One self-contained page from what a run or a study left in a folder: nothing is fetched, no script but ours runs."""
 
 from __future__ import annotations
 
 import base64
+import csv
+import hashlib
 import html
+import io
+import json
 import re
 from collections import Counter
 from itertools import groupby
@@ -60,7 +64,7 @@ def _run_page(folder: Path) -> str:
     }  # fmt: skip
     one = f" One run (n = 1, seed {result.seed}), so there is no interval."
     figures = [
-        _figure(name, titles[name], captions[name] + one, chart.svg(), None)
+        _figure(name, titles[name], captions[name] + one, chart.svg(), chart.series(), None)
         for name, chart in result.plot.all().items()
     ]
     scenario = (folder / "scenario.toml").read_text(encoding="utf-8")
@@ -76,6 +80,7 @@ def _study_page(folder: Path, sealed: bool) -> str:
             f["title"],
             f["caption"],
             (folder / "figures" / f"{f['name']}.svg").read_text(encoding="utf-8"),
+            json.loads((folder / "figures" / f"{f['name']}.json").read_text(encoding="utf-8")),
             (folder / "figures" / f"{f['name']}.csv").read_bytes() if f["data"] else None,
         )
         for f in found["figures"]
@@ -109,7 +114,10 @@ def _render(template: str, **values: Any) -> str:
         "difference": _difference,
     }
     style = Markup((_HERE / "style.css").read_text(encoding="utf-8"))  # ours, not a scenario's
-    return environment.get_template(template).render(style=style, **values)
+    script = Markup((_HERE / "figures.js").read_text(encoding="utf-8"))
+    # A browser runs this script and no other, whatever a name in a scenario may contain.
+    script_hash = "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.get_template(template).render(style=style, script=script, script_hash=script_hash, **values)
 
 
 def _difference(row: dict[str, Any]) -> str:
@@ -122,15 +130,30 @@ def _difference(row: dict[str, Any]) -> str:
     return f"{sign}{number(abs(off), 3)}{relative}"
 
 
-def _figure(name: str, title: str, caption: str, svg: str, data: bytes | None) -> dict[str, Any]:
+def _figure(
+    name: str, title: str, caption: str, svg: str, series: dict[str, Any], data: bytes | None
+) -> dict[str, Any]:
     return {
         "name": name,
         "title": title,
         "caption": caption,
         "svg": inline_svg(svg, name, title),
+        "series": series,
         "svg_uri": _data_uri(svg.encode(), "image/svg+xml"),
-        "csv_uri": None if data is None else _data_uri(data, "text/csv"),
+        "csv_uri": _data_uri(_points(series) if data is None else data, "text/csv"),
     }
+
+
+def _points(series: dict[str, Any]) -> bytes:
+    """What a figure shows as CSV, where nothing better is given."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["series", "x_label", "y_label", "x", "y", "low", "high"])
+    for one in series["series"]:
+        labels = series["axes"][one["axes"]]
+        for _, _, *values in one["points"]:
+            writer.writerow([one["name"], labels["x"], labels["y"], *values, *[""] * (4 - len(values))])
+    return out.getvalue().encode()
 
 
 def inline_svg(svg: str, name: str, title: str) -> Markup:

@@ -128,6 +128,8 @@ def _write(folder: Path, outcome: StudyOutcome, found: dict[str, Any]) -> None:
     figures.mkdir()
     for figure in outcome.figures:
         figure.chart.save(figures / f"{figure.name}.svg")
+        # For the page: which values its points stand for.
+        store.write_text(figures / f"{figure.name}.json", json.dumps(figure.chart.series()) + "\n")
         if figure.data is not None:
             figure.data.write_csv(figures / f"{figure.name}.csv", float_precision=9)
 
@@ -153,7 +155,7 @@ def _key(study: Study, quick: bool) -> str:
     """A hash of all that determines what a study finds: its folder, this package, the compiled core."""
     package = Path(__file__).parents[1]
     files = [p for p in study.folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-    files += [p for p in package.rglob("*") if p.suffix in (".py", ".j2", ".css") and LIBRARY not in p.parents]
+    files += [p for p in package.rglob("*") if p.suffix in (".py", ".j2", ".css", ".js") and LIBRARY not in p.parents]
     whole = hashlib.sha256(f"quick={quick}".encode())
     for path in [*sorted(files), Path(_core.__file__)]:
         whole.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
