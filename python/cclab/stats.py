@@ -1,16 +1,25 @@
-"""Means with intervals: Student's t and the bootstrap, on numpy alone."""
+"""Means with intervals, paired comparisons, replication until an interval is narrow enough, warm-up detection.
+
+Nothing here gives a bare number: an `Estimate` carries its interval and n, and its text shows them.
+
+Student's quantile is computed here, in forty lines, rather than by SciPy: that is 80 MB and 0.3 s of import for one
+function, and this one agrees with it to nine digits.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
+
+    from cclab.results import Result
 
 
 @dataclass(frozen=True)
@@ -31,9 +40,36 @@ class Estimate:
     n: int
     level: float = 0.95
 
-    def __str__(self) -> str:
-        interval = "" if math.isnan(self.low) else f" [{self.low:.4g}, {self.high:.4g}]"
-        return f"{self.value:.4g}{interval} (n = {self.n})"
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval; NaN where there is none."""
+        return (self.high - self.low) / 2
+
+    @property
+    def relative_half_width(self) -> float:
+        """Half the width of the interval over the estimate's size; infinite where there is no interval, or at zero."""
+        return self.half_width / abs(self.value) if self.value and not math.isnan(self.low) else math.inf
+
+    def text(self, unit: str = "", scale: float = 1.0) -> str:
+        """The estimate with interval, unit and n, e.g. `9.43 [9.40, 9.46] Mbit/s (n = 10)`.
+
+        Args:
+            unit: What it is in once scaled.
+            scale: Factor to that unit, e.g. 1e-6 from bit/s to Mbit/s.
+        """
+        unit = f" {unit}" if unit else ""
+        if math.isnan(self.low):
+            return f"{self.value * scale:.4g}{unit} (n = {self.n}, no interval)"
+        half = self.half_width * abs(scale)
+        # two digits of what is uncertain are enough, and of what is not, four
+        places = min(max(1 - math.floor(math.log10(half)), 0), 12) if 0 < half < math.inf else None
+        value, *ends = (
+            f"{x * scale:.4g}" if places is None else f"{x * scale:.{places}f}"
+            for x in (self.value, self.low, self.high)
+        )
+        return f"{value} [{', '.join(ends)}]{unit} (n = {self.n})"
+
+    __str__ = text
 
 
 def mean(values: Sequence[float] | NDArray[Any], level: float = 0.95) -> Estimate:
@@ -72,11 +108,240 @@ def bootstrap(
     return Estimate(value, float(low), float(high), len(x), level)
 
 
-def jain(values: Sequence[float] | NDArray[Any]) -> float:
-    """Jain's index (Σx)² / (n Σx²), from 1/n to 1; NaN for no values or all zero (Jain, Chiu & Hawe 1984)."""
-    x = np.asarray(values, dtype=float)
-    squares = float(np.sum(x * x))
-    return float(np.sum(x)) ** 2 / (len(x) * squares) if squares > 0 else math.nan
+@dataclass(frozen=True)
+class Paired:
+    """Two algorithms on the same seeds, so that what the seed does to both cancels.
+
+    Attributes:
+        difference: Mean of a − b.
+        ratio: Geometric mean of a / b; NaN where a value is not above zero.
+        a: The first one's mean.
+        b: The second one's.
+    """
+
+    difference: Estimate
+    ratio: Estimate
+    a: Estimate
+    b: Estimate
+
+    @property
+    def differs(self) -> bool:
+        """Whether the interval of the difference leaves zero out."""
+        return self.difference.low > 0 or self.difference.high < 0
+
+    def text(self, unit: str = "", scale: float = 1.0) -> str:
+        """Difference and ratio with their intervals and n."""
+        return f"difference {self.difference.text(unit, scale)}, ratio {self.ratio.text()}"
+
+    __str__ = text
+
+
+def paired(a: Sequence[float] | NDArray[Any], b: Sequence[float] | NDArray[Any], level: float = 0.95) -> Paired:
+    """Compares paired values, a[i] and b[i] of the same seed (common random numbers), by Student's t.
+
+    Raises:
+        ValueError: there are no values, or not as many of one as of the other.
+    """
+    x, y = _values(a), _values(b)
+    if len(x) != len(y):
+        raise ValueError(f"paired values: {len(x)} of the one and {len(y)} of the other; each needs its partner")
+    ratio = Estimate(math.nan, math.nan, math.nan, len(x), level)
+    if (x > 0).all() and (y > 0).all():
+        logs = mean(np.log(x / y), level)
+        ratio = Estimate(math.exp(logs.value), math.exp(logs.low), math.exp(logs.high), logs.n, level)
+    return Paired(mean(x - y, level), ratio, mean(x, level), mean(y, level))
+
+
+def paired_by(
+    frame: pl.DataFrame, value: str, column: str, a: Any, b: Any, *, on: Sequence[str] = ("seed",),
+    by: Sequence[str] = (), level: float = 0.95,
+) -> pl.DataFrame:  # fmt: skip
+    """Compares the rows where `column` is `a` with those where it is `b`, paired by the columns `on`.
+
+    Args:
+        frame: One row per run, e.g. of a sweep.
+        value: The column to compare.
+        column: Says which algorithm it was, e.g. `"cc"`.
+        a: The first, e.g. `"cubic"`.
+        b: The second.
+        on: What two rows of a pair have in common, the seed above all.
+        by: Further groups, each with a row of its own in the result.
+        level: Confidence level.
+
+    Returns:
+        Columns of `by`, then `difference` and `ratio`, each also with `_low` and `_high`, and `n`, the pairs.
+        A row without its partner, or with a NaN, does not count.
+    """
+    import polars as pl
+
+    keys = [*by, *on]
+    sides = [
+        frame.filter((pl.col(column) == side) & pl.col(value).is_finite()).select(*keys, pl.col(value).alias(name))
+        for side, name in ((a, "_a"), (b, "_b"))
+    ]
+    for side, name in zip(sides, (a, b), strict=True):
+        if side.select(keys).is_duplicated().any():
+            raise ValueError(
+                f"{column} = {name!r}: several rows with the same {', '.join(keys)}; name more columns in on"
+            )
+    pairs = sides[0].join(sides[1], on=keys, how="inner")
+
+    def row(group: pl.DataFrame) -> dict[str, Any]:
+        found = paired(group["_a"].to_numpy(), group["_b"].to_numpy(), level)
+        parts = (("difference", found.difference), ("ratio", found.ratio))
+        ends = {n + end: v for n, e in parts for end, v in (("", e.value), ("_low", e.low), ("_high", e.high))}
+        return ends | {"n": found.difference.n}
+
+    if not by:
+        return pl.DataFrame([row(pairs)])
+    groups = pairs.group_by(*by, maintain_order=True)
+    return pl.DataFrame([dict(zip(by, key, strict=True)) | row(group) for key, group in groups])
+
+
+def summarise(frame: pl.DataFrame, value: str, by: Sequence[str] = (), level: float = 0.95) -> pl.DataFrame:
+    """Mean of a column with Student's t interval, for each group.
+
+    Args:
+        frame: One row per run.
+        value: The column; nulls and NaN (what does not exist) do not count.
+        by: The columns that make a group; none is one group.
+        level: Confidence level.
+
+    Returns:
+        Columns of `by`, then `mean`, `low`, `high` (NaN where n is 1) and `n`, in the order of first appearance.
+    """
+    import polars as pl
+
+    x = pl.col(value).cast(pl.Float64)
+    x = x.filter(x.is_finite())
+    parts = [x.mean().alias("mean"), (x.std() / x.len().sqrt()).alias("_error"), x.len().cast(pl.Int64).alias("n")]
+    table = frame.group_by(*by, maintain_order=True).agg(parts) if by else frame.select(parts)
+    t = {n: t_quantile(0.5 + level / 2, n - 1) for n in table["n"].unique().to_list() if n > 1}
+    half = pl.col("_error") * pl.col("n").replace_strict(t, default=math.nan, return_dtype=pl.Float64)
+    return table.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half).select(
+        *by, pl.col("mean", "low", "high").fill_null(math.nan), "n"
+    )
+
+
+def as_text(summary: pl.DataFrame, unit: str = "", scale: float = 1.0) -> pl.DataFrame:
+    """A table of `summarise` with one column of text, `estimate`, in place of its figures."""
+    import polars as pl
+
+    figures = ["mean", "low", "high", "n"]
+    texts = [Estimate(*row).text(unit, scale) for row in summary.select(figures).iter_rows()]
+    return summary.drop(figures).with_columns(estimate=pl.Series(texts, dtype=pl.String))
+
+
+@dataclass(frozen=True)
+class Replications:
+    """What `replicate_until` ran.
+
+    Attributes:
+        estimate: Mean with its interval.
+        seeds: Of the runs, in order.
+        values: What they gave.
+        reached: Whether the interval is as narrow as was wanted.
+    """
+
+    estimate: Estimate
+    seeds: list[int]
+    values: list[float]
+    reached: bool
+
+
+def replicate_until(
+    run: Callable[[int], float],
+    relative: float,
+    *,
+    least: int = 10,
+    most: int = 1000,
+    batch: int = 1,
+    level: float = 0.95,
+    first_seed: int = 1,
+    map: Callable[[Callable[[int], float], Iterable[int]], Iterable[float]] = map,
+) -> Replications:
+    """Runs seeds one after the other until the interval's half-width is at most `relative` times the mean.
+
+    Looking at the interval again and again makes it hold a little less often than it says; `least` keeps that small.
+
+    Args:
+        run: Gives the value of one seed.
+        relative: Wanted half-width, relative to the mean, e.g. 0.02.
+        least: Runs before the first look.
+        most: Runs after which it gives up; `reached` is false then.
+        batch: Runs between two looks, e.g. the number of workers.
+        level: Confidence level.
+        first_seed: Seeds count up from here.
+        map: How a batch is run: an executor's `map`, to run it at once.
+
+    Raises:
+        ValueError: a run gave no finite value, or the arguments leave nothing to do.
+    """
+    if not (relative > 0 and 2 <= least <= most and batch >= 1):
+        raise ValueError(
+            f"replicate until: needs relative > 0, 2 ≤ least ≤ most and batch ≥ 1, "
+            f"not relative = {relative}, least = {least}, most = {most}, batch = {batch}"
+        )
+    values: list[float] = []
+    while True:
+        wanted = min(max(least - len(values), batch), most - len(values))
+        seeds = range(first_seed + len(values), first_seed + len(values) + wanted)
+        for seed, value in zip(seeds, map(run, seeds), strict=True):
+            if not math.isfinite(value):
+                raise ValueError(f"seed {seed}: gave {value}, which has no mean")
+            values.append(float(value))
+        estimate = mean(values, level)
+        if (reached := estimate.relative_half_width <= relative) or len(values) >= most:
+            return Replications(estimate, list(range(first_seed, first_seed + len(values))), values, reached)
+
+
+def mser(series: Sequence[float] | NDArray[Any], batch: int = 5) -> int | None:
+    """Length of the warm-up in a series, in values: MSER-5 (K. P. White, Simulation 69(6), 1997).
+
+    Of the means of `batch` values each, so many are left out that the standard error of the mean of the rest, as if
+    they were independent, is smallest: min over d of Σ (Yᵢ − Ȳ)² / (n − d)².
+
+    Returns:
+        How many values to leave out; `None` where that is more than half of them: the run is too short to say.
+
+    Raises:
+        ValueError: fewer than ten batches.
+    """
+    x = np.asarray(series, dtype=float)
+    n = len(x) // batch
+    if n < 10:
+        raise ValueError(f"MSER: {len(x)} values make {n} batches of {batch}; it needs at least 10")
+    means = x[: n * batch].reshape(n, batch).mean(axis=1)
+    means = means - means.mean()  # sums of squares keep their digits
+    left = np.arange(n, 0, -1)
+    sums, squares = (np.cumsum(y[::-1])[::-1] for y in (means, means * means))
+    error = np.maximum(squares - sums * sums / left, 0.0) / left**2
+    cut = int(np.argmin(error[:-5]))  # the last five batches would be judged by next to nothing
+    return cut * batch if cut <= n / 2 else None
+
+
+def warmup_s(result: Result, *, of: str = "goodput", batch: int = 5) -> float:
+    """Warm-up of a run by `mser` on its samples, in seconds from its start; beside the scenario's own `warmup`.
+
+    Args:
+        result: With samples at an interval.
+        of: `"goodput"` of all flows together, or `"queue"`, the packets waiting at all links.
+        batch: Samples that are averaged first.
+
+    Returns:
+        NaN where MSER finds no end in the first half of the run.
+
+    Raises:
+        ResultError: nothing was sampled at an interval.
+        ValueError: fewer than ten batches, or another `of`.
+    """
+    from cclab.metrics import queue_series, rate_series
+
+    if of not in ("goodput", "queue"):
+        raise ValueError(f'of: {of!r} is not "goodput" or "queue"')
+    times, series = (rate_series if of == "goodput" else queue_series)(result)
+    cut = mser(series.sum(axis=0), batch)
+    return math.nan if cut is None else float(times[cut])
 
 
 def t_quantile(p: float, df: float) -> float:

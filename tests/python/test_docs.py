@@ -11,7 +11,7 @@ from cclab import studies
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("module", ["cclab", "cclab.algorithms", "cclab.formulas", "cclab.laws"])
+@pytest.mark.parametrize("module", ["cclab", "cclab.algorithms", "cclab.formulas", "cclab.laws", "cclab.metrics"])
 def test_examples(module):
     failed, tried = doctest.testmod(importlib.import_module(module))
     assert tried

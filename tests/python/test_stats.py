@@ -1,10 +1,13 @@
 """Intervals against printed tables and against their own promise."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import polars as pl
 import pytest
 
+import cclab
 from cclab import stats
 
 # Two-sided quantiles of Student's t, as any printed table has them (three decimals; NIST/SEMATECH e-Handbook 1.3.6.7.2).
@@ -71,7 +74,138 @@ def test_one_value_has_no_interval_and_none_has_no_mean():
     assert "n = 1" in str(stats.mean([3.0]))
 
 
-def test_jain():
-    assert stats.jain([5, 5, 5, 5]) == pytest.approx(1)
-    assert stats.jain([1, 0, 0, 0]) == pytest.approx(1 / 4)
-    assert math.isnan(stats.jain([0, 0]))
+def test_text_has_interval_and_n():
+    assert stats.mean([9.4e6, 9.5e6, 9.45e6]).text("Mbit/s", 1e-6) == "9.45 [9.33, 9.57] Mbit/s (n = 3)"
+    assert stats.mean([3.0]).text("ms") == "3 ms (n = 1, no interval)"
+    assert str(stats.mean([2.0, 2.0])) == "2 [2, 2] (n = 2)"
+    assert stats.mean([100.0, 900.0, 2300.0]).text() == "1100 [-1666, 3866] (n = 3)"
+
+
+def test_paired_comparison():
+    # Student's sleep data (1908) as it was meant: the same ten patients, two drugs. t = 4.0621 with 9 degrees of freedom,
+    # mean difference 1.58, 95 % interval 0.7001142 to 2.4598858 (R's t.test(extra ~ group, paired = TRUE), documented output).
+    first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+    second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    found = stats.paired(second, first)
+    assert found.difference.value == pytest.approx(1.58)
+    assert (found.difference.low, found.difference.high) == pytest.approx((0.7001142, 2.4598858), abs=1e-6)
+    assert found.differs
+    assert math.isnan(found.ratio.value)  # some are not above zero
+    unpaired = stats.mean(second).low - stats.mean(first).high
+    assert unpaired < 0  # apart, the intervals overlap
+    with pytest.raises(ValueError, match="10 of the one and 9"):
+        stats.paired(first, second[:9])
+
+
+def test_paired_ratio():
+    x = np.array([1.0, 2.0, 4.0, 3.0])
+    found = stats.paired(1.5 * x, x)
+    assert (found.ratio.value, found.ratio.low, found.ratio.high) == pytest.approx((1.5, 1.5, 1.5))
+    assert "n = 4" in str(found)
+    back = stats.paired(x, np.array([2.0, 1.0, 4.0, 5.0]))
+    there = stats.paired(np.array([2.0, 1.0, 4.0, 5.0]), x)
+    assert back.ratio.low == pytest.approx(1 / there.ratio.high)  # the same question the other way round
+
+
+RUNS = pl.DataFrame(
+    {
+        "cc": ["reno", "reno", "reno", "cubic", "cubic", "cubic", "reno", "cubic"],
+        "seed": [1, 2, 3, 3, 2, 1, 1, 1],
+        "rtt": ["10 ms"] * 6 + ["20 ms"] * 2,
+        "goodput": [1.0, 2.0, 3.0, 4.0, 2.5, 1.5, 7.0, 8.0],
+    }
+)
+
+
+def test_summarise():
+    table = stats.summarise(RUNS, "goodput", by=["cc", "rtt"])
+    assert table.columns == ["cc", "rtt", "mean", "low", "high", "n"]
+    assert table.rows()[0][:2] == ("reno", "10 ms")
+    one = stats.mean([1, 2, 3])
+    assert table.rows()[0][2:] == pytest.approx((one.value, one.low, one.high, 3))
+    assert table.rows()[2][2] == 7.0
+    assert math.isnan(table.rows()[2][3])
+    whole = stats.summarise(RUNS, "goodput")
+    assert whole["n"].to_list() == [8]
+    missing = RUNS.with_columns(goodput=pl.when(pl.col("seed") == 2).then(math.nan).otherwise("goodput"))
+    assert stats.summarise(missing, "goodput", by=["cc"])["n"].to_list() == [3, 3]
+    assert stats.as_text(table, "Mbit/s")["estimate"][2] == "7 Mbit/s (n = 1, no interval)"
+    nothing = stats.summarise(RUNS.with_columns(goodput=math.nan), "goodput", by=["rtt"])
+    assert nothing["n"].to_list() == [0, 0]
+
+
+def test_paired_groups():
+    table = stats.paired_by(RUNS, "goodput", "cc", "cubic", "reno", by=["rtt"])
+    first = stats.paired([1.5, 2.5, 4.0], [1.0, 2.0, 3.0])
+    assert table.columns[:4] == ["rtt", "difference", "difference_low", "difference_high"]
+    assert table.row(0)[1:] == pytest.approx(
+        (*(getattr(first.difference, x) for x in ("value", "low", "high")),
+         *(getattr(first.ratio, x) for x in ("value", "low", "high")), 3)
+    )  # fmt: skip
+    assert table["n"].to_list() == [3, 1]
+    with pytest.raises(ValueError, match="several rows with the same seed"):
+        stats.paired_by(RUNS, "goodput", "cc", "cubic", "reno")
+
+
+def test_replicate_until():
+    def run(seed: int) -> float:
+        return float(np.random.Generator(np.random.PCG64(seed)).normal(10, 1))
+
+    found = stats.replicate_until(run, 0.02)
+    assert found.reached
+    assert found.estimate.relative_half_width <= 0.02
+    assert found.values == [run(seed) for seed in found.seeds]
+    assert stats.mean(found.values[:-1]).relative_half_width > 0.02  # and not a run more than needed
+    # s/√n t = 0.2 at about n = 96
+    assert 60 <= found.estimate.n <= 140
+    with ThreadPoolExecutor(2) as pool:
+        at_once = stats.replicate_until(run, 0.02, batch=4, map=pool.map)
+    assert at_once.values[: found.estimate.n] == found.values
+    assert at_once.estimate.n - found.estimate.n < 4
+    given_up = stats.replicate_until(run, 1e-6, most=15)
+    assert (given_up.estimate.n, given_up.reached) == (15, False)
+    assert stats.replicate_until(lambda _: 5.0, 0.01).estimate.n == 10
+    for wrong in ({"relative": 0.0}, {"relative": 0.1, "least": 1}, {"relative": 0.1, "most": 5}):
+        with pytest.raises(ValueError, match="replicate until"):
+            stats.replicate_until(run, **wrong)
+    with pytest.raises(ValueError, match="seed 1: gave nan"):
+        stats.replicate_until(lambda _: math.nan, 0.1)
+
+
+def test_mser_finds_a_transient():
+    rng = np.random.Generator(np.random.PCG64(8))
+    steady = rng.normal(100, 1, 2000)
+    ramp = np.concatenate([np.linspace(0, 100, 300), steady])
+    assert 295 <= stats.mser(ramp) <= 330
+    assert stats.mser(steady) <= 200
+    # an exponential start with time constant 60: gone to a percent after 276
+    settling = steady - 100 * np.exp(-np.arange(2000) / 60)
+    assert 240 <= stats.mser(settling) <= 480
+    assert stats.mser(np.linspace(0, 1, 1000)) is None  # still on its way
+    assert stats.mser(np.ones(100)) == 0
+    with pytest.raises(ValueError, match="at least 10"):
+        stats.mser([1.0] * 49)
+
+
+def test_mser_by_its_definition():
+    x = np.random.Generator(np.random.PCG64(2)).normal(size=200) + np.where(np.arange(200) < 30, 5, 0)
+    means = x.reshape(-1, 5).mean(axis=1)
+    error = [np.sum((means[d:] - means[d:].mean()) ** 2) / (len(means) - d) ** 2 for d in range(len(means) - 5)]
+    assert stats.mser(x) == 5 * int(np.argmin(error))
+
+
+def test_warmup_of_a_run():
+    scenario = cclab.Scenario(
+        duration="40 s",
+        network=cclab.Dumbbell(rate="5 Mbit/s", rtt="50 ms", queue={"limit": "1 BDP"}),
+        flows=[cclab.Flow(cc="reno"), cclab.Flow(cc="reno", start="5 s")],
+        record={"samples": "50 ms"},
+    )
+    result = scenario.run(seed=1)
+    assert 0 < stats.warmup_s(result) < 20
+    assert math.isfinite(stats.warmup_s(result, of="queue"))
+    with pytest.raises(ValueError, match="of"):
+        stats.warmup_s(result, of="rtt")
+    silent = scenario.replace({"record.samples": "off"}).run(seed=1)
+    with pytest.raises(cclab.ResultError, match="sampled"):
+        stats.warmup_s(silent)
