@@ -6,7 +6,7 @@ matplotlib's objects are used without pyplot: no window system, nothing left beh
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
@@ -105,6 +105,33 @@ class Chart(Figure):
             longest = max(map(len, named))
             columns = min(len(named), 4 if longest <= 26 else 2 if longest <= 40 else 1)
             self.legend(list(named.values()), list(named), loc="outside lower center", ncols=columns)
+
+    def reference(self, lines: Mapping[str, float | Callable[[Any], Any]], axes: int = 0) -> Chart:
+        """Draw formulas as dashed grey lines, and name them in the legend.
+
+        Args:
+            lines: By name: a number is a horizontal line, a function gives y for an array of x, both in the units of
+                the axes.
+            axes: Index of the axes, where there are several.
+        """
+        on = self.axes[axes]
+        left, right = on.get_xlim()
+        logarithmic = on.get_xscale() == "log"
+        x = np.geomspace(left, right, _GRID) if logarithmic else np.linspace(left, right, _GRID)
+        named: dict[str, Any] = {}
+        for old in self.legends:
+            named |= {t.get_text(): h for t, h in zip(old.get_texts(), old.legend_handles, strict=True)}
+        with styled():
+            for number, (name, y) in enumerate(lines.items()):
+                shown = np.broadcast_to(np.asarray(y(x) if callable(y) else y, float), x.shape)
+                (line,) = on.plot(x, shown, color="#666666", linestyle=_DASHES[1:][number % 3], linewidth=1)
+                self.name(name, line)
+                named[name] = line
+            on.set_xlim(left, right)
+            for old in list(self.legends):
+                old.remove()
+            self.legend_below(named)
+        return self
 
     def name(self, name: str, *artists: Artist) -> None:
         """Say what is drawn by artists that have no label of their own, e.g. because the legend stands for them."""

@@ -155,3 +155,15 @@ def test_a_run_shorter_than_its_samples(small):
     for chart in short.plot.all().values():
         assert [text.get_text() for text in chart.axes[0].texts] == ["fewer than two samples"]
         chart.svg()
+
+
+def test_formulas_as_reference_lines(result):
+    chart = result.plot.throughput().reference({"capacity": 10.0, "half of it, rising": lambda t: 5 + t})
+    (axes,), (legend,) = chart.axes, chart.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    assert words == ["cubic-1", "cubic-2", "reno-1", "capacity", "half of it, rising"]
+    flat, rising = axes.lines[-2:]
+    assert set(flat.get_ydata()) == {10.0}
+    assert rising.get_ydata() == pytest.approx(5 + rising.get_xdata())
+    assert axes.get_xlim() == result.plot.throughput().axes[0].get_xlim()
+    assert {"capacity", "half of it, rising"} <= {one["name"] for one in chart.series()["series"]}

@@ -1,0 +1,309 @@
+"""Response functions: mean window against loss rate, simulated beside the formulas."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+
+from cclab import Scenario, formulas, stats
+from cclab.plots import Chart, look, styled
+from cclab.results import Result
+from cclab.studies import Check, Comparison, Context, Figure, StudyOutcome, compare
+
+RTT = 0.1  # s
+
+
+def window(result: Result) -> float:
+    """Mean window: data segments sent per round trip."""
+    flow = result.flows.row(0, named=True)
+    return float(flow["segments_sent"] * RTT / flow["measured_s"])
+
+
+def rates(plan: dict[str, Any]) -> list[float]:
+    """Loss rates of a plan, each one in a whole number of packets."""
+    decades = math.log10(plan["from"] / plan["to"])
+    wanted = np.geomspace(plan["from"], plan["to"], round(decades * plan["per_decade"]) + 1)
+    return [1 / round(1 / p) for p in wanted]
+
+
+def scenario(base: dict[str, Any], law: str, p: float, plan: dict[str, Any], periodic: bool) -> Scenario:
+    """A run that leaves out `settle` losses and counts as many as it may, at most `count`.
+
+    It starts at the expected window, so that no slow start has to find it.
+    """
+    expected = float(formulas.periodic(law, p, RTT))
+    cycle = RTT / (p * expected)
+    count = min(plan["count"], max(1.0, plan["packets"] * p - plan["settle"]))
+    end, start = cycle * (plan["settle"] + count), cycle * plan["settle"]
+    return Scenario.from_dict(base).replace(
+        {
+            "name": f"{law}-{'every' if periodic else 'one-in'}-{round(1 / p)}",
+            "duration": f"{end:.3f} s",
+            "warmup": f"{start:.3f} s",
+            "network.loss": {"data": {"every": round(1 / p)} if periodic else p},
+            "flows.0.cc": law,
+            "flows.0.initial_ssthresh": f"{max(2, round(expected))} packets",
+        }
+    )
+
+
+def measure(context: Context, kind: str) -> pl.DataFrame:
+    """Mean windows: a row for each run, with the formulas beside it."""
+    about, plan = context.about, context.about["quick" if context.quick else "full"][kind]
+    periodic = kind == "periodic"
+    seeds = [1] if periodic else range(1, plan["seeds"] + 1)
+    points = [(name, law, p, seed) for name, law in about["laws"].items() for p in rates(plan) for seed in seeds]
+    # the longest first, so that no core waits for one at the end
+    points.sort(key=lambda point: point[2])
+    jobs = [(scenario(about["scenario"], law, p, plan, periodic), seed) for _, law, p, seed in points]
+    windows = context.run(jobs, window)
+    rows = [
+        {
+            "item": name,
+            "p": p,
+            "seed": seed,
+            "window": w,
+            "deterministic": float(formulas.periodic(law, p, RTT)),
+            "asymptotic": asymptotic(law, p),
+        }
+        for (name, law, p, seed), w in zip(points, windows, strict=True)
+    ]
+    order = {name: i for i, name in enumerate(about["laws"])}
+    return pl.DataFrame(rows).sort(
+        pl.col("item").replace_strict(order), pl.col("p"), "seed", descending=[False, True, False]
+    )
+
+
+def asymptotic(law: str, p: Any) -> Any:
+    """The formula of its authors; below Scalable's legacy window, where it is Reno, Reno's."""
+    w = formulas.RESPONSES[law](p, RTT)
+    w = np.where(w < 16, formulas.reno(p), w) if law == "scalable" else w
+    return float(w) if np.ndim(p) == 0 else w
+
+
+def run(context: Context) -> StudyOutcome:
+    tolerance = context.about["tolerance"]
+    published = pl.read_csv(context.folder / "published.csv").filter(pl.col("item").is_in(list(context.about["laws"])))
+    periodic = measure(context, "periodic").with_columns(off=pl.col("window") / pl.col("deterministic") - 1)
+    independent = measure(context, "independent")
+    summary = stats.summarise(independent, "window", by=["item", "p", "deterministic", "asymptotic"])
+    rows = comparisons(published, periodic, independent, tolerance)
+    claims = [*within(context.about["laws"], periodic, tolerance["periodic"]), *beside(context.about["laws"], summary)]
+    return StudyOutcome(
+        comparisons=rows,
+        checks=claims,
+        figures=[figure(context.about["laws"], periodic, summary)],
+        summary=answer(periodic, summary, tolerance["periodic"]),
+        differences=differences(periodic, summary),
+        method=method(context),
+    )
+
+
+def comparisons(
+    published: pl.DataFrame, periodic: pl.DataFrame, independent: pl.DataFrame, tolerance: dict[str, float]
+) -> list[Comparison]:
+    """Each decade's value of the authors' formula, beside both kinds of loss."""
+    rows = []
+    for kind, table in (("periodic", periodic), ("independent", independent)):
+        for line in published.iter_rows(named=True):
+            near = (pl.col("item") == line["item"]) & ((pl.col("p") / line["p"] - 1).abs() < 1e-6)
+            values = table.filter(near)["window"].to_list()
+            item = f"{line['item']}, p = {line['p']:g}"
+            metric = f"mean window, {kind} loss"
+            if values:
+                rows.append(
+                    compare(
+                        item, metric, "segments", line["value"], values, tolerance=tolerance[kind], note=line["source"]
+                    )
+                )
+            else:
+                rows.append(
+                    Comparison(
+                        item, metric, "segments", line["value"], None, None, None, 0, "not tested", "not in --quick"
+                    )
+                )
+    return rows
+
+
+def within(laws: dict[str, str], periodic: pl.DataFrame, tolerance: float) -> list[Check]:
+    """Whether every point lies at the deterministic response function."""
+    checks = []
+    for name in laws:
+        of = periodic.filter(pl.col("item") == name)
+        off = of["off"].to_numpy()
+        worst = int(np.argmax(np.abs(off)))
+        good = int(np.sum(np.abs(off) <= tolerance))
+        checks.append(
+            Check(
+                f"{name}: under periodic loss the mean window is within {tolerance:.0%} of the deterministic response function "
+                f"from p = {of['p'].max():g} to {of['p'].min():g}",
+                "holds" if good == len(off) else "partly" if 2 * good > len(off) else "fails",
+                f"{good} of {len(off)} loss rates; largest difference {off[worst]:+.1%}, at p = {of['p'][worst]:.3g}; "
+                f"mean {np.mean(off):+.1%} (one run each: nothing in it is random)",
+            )
+        )
+    return checks
+
+
+def beside(laws: dict[str, str], summary: pl.DataFrame) -> list[Check]:
+    """Independent losses beside periodic ones of the same rate."""
+    checks = []
+    for name in laws:
+        of = summary.filter(pl.col("item") == name)
+        ratio = of["mean"].to_numpy() / of["deterministic"].to_numpy()
+        checks.append(
+            Check(
+                f"{name}: independent losses give the same mean window as periodic ones of the same rate, within 10 %",
+                "holds"
+                if (np.abs(ratio - 1) <= 0.1).all()
+                else "partly"
+                if (np.abs(ratio - 1) <= 0.1).any()
+                else "fails",
+                "ratio to the deterministic function: "
+                + ", ".join(
+                    f"{mean / d:.2f} [{low / d:.2f}, {high / d:.2f}] at p = {p:.3g}"
+                    for p, d, mean, low, high in of.select("p", "deterministic", "mean", "low", "high").iter_rows()
+                )
+                + f"; n = {of['n'].min()} each",
+            )
+        )
+    return checks
+
+
+def figure(laws: dict[str, str], periodic: pl.DataFrame, summary: pl.DataFrame) -> Figure:
+    """Windows above, their ratio to the deterministic function below; periodic loss left, independent loss right."""
+    with styled():
+        chart = Chart(7.4, 5.6)
+        (left, right), (low_left, low_right) = chart.subplots(
+            2, 2, sharex=True, sharey="row", gridspec_kw={"height_ratios": [2, 1]}
+        )
+        p = np.geomspace(periodic["p"].min() / 1.3, periodic["p"].max() * 1.3, 120)  # type: ignore[operator]
+        for index, (name, law) in enumerate(laws.items()):
+            colour = look(index)["color"]
+            exact = formulas.periodic(law, p, RTT)
+            power = asymptotic(law, p)
+            for axes in (left, right):
+                (line,) = axes.plot(p, exact, color=colour, linewidth=1.1)
+                (dashes,) = axes.plot(p, power, color=colour, linewidth=0.9, linestyle=(0, (2, 2)))
+                chart.name(f"{name}, deterministic", line)
+                chart.name(f"{name}, authors' formula", dashes)
+            for axes in (low_left, low_right):
+                (dashes,) = axes.plot(p, power / exact, color=colour, linewidth=0.9, linestyle=(0, (2, 2)))
+                chart.name(f"{name}, authors' formula", dashes)
+            of = periodic.filter(pl.col("item") == name)
+            marks = {"color": colour, "marker": "osD^"[index % 4], "markersize": 4, "linestyle": "none"}
+            left.plot(of["p"], of["window"], label=name, **marks)
+            low_left.plot(of["p"], of["off"] + 1, **marks)
+            of = summary.filter(pl.col("item") == name)
+            mean, low, high, base = (of[c].to_numpy() for c in ("mean", "low", "high", "deterministic"))
+            bars = {**marks, "capsize": 2, "elinewidth": 0.8}
+            right.errorbar(of["p"], mean, [mean - low, high - mean], label=name, **bars)
+            low_right.errorbar(of["p"], mean / base, [(mean - low) / base, (high - mean) / base], **bars)
+        for axes, title in ((left, "every 1/p-th packet lost"), (right, "each packet lost with probability p")):
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(power_of_ten)
+            axes.set_title(title, color="#555555")
+        for axes in (low_left, low_right):
+            axes.axhspan(0.95, 1.05, color="#eef0f2", linewidth=0, zorder=0)
+            axes.set_ylim(0.7, 1.5)
+            axes.set_xlabel("Loss rate p")
+            axes.xaxis.set_major_formatter(power_of_ten)
+        left.set_ylabel("Mean window (segments)")
+        low_left.set_ylabel("Over deterministic")
+        handles = {str(line.get_label()): line for line in left.lines if not str(line.get_label()).startswith("_")}
+        handles["deterministic"] = Line2D([], [], color="#666666", linewidth=1.1)
+        handles["authors' formula"] = Line2D([], [], color="#666666", linewidth=0.9, linestyle=(0, (2, 2)))
+        chart.legend_below(handles)
+    data = pl.concat(
+        [
+            periodic.select("item", pl.lit("periodic").alias("loss"), "p", pl.col("window").alias("mean"), "deterministic",
+                            "asymptotic").with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64), n=1),
+            summary.with_columns(loss=pl.lit("independent")),
+        ],
+        how="diagonal_relaxed",
+    )  # fmt: skip
+    n = summary["n"].min()
+    return Figure(
+        "response-functions",
+        "Mean window against loss rate",
+        "Points: simulation. Solid: the deterministic response function, summed from the law with whole segments and a round trip "
+        "of recovery. Dashed: the authors' formula. Left, every 1/p-th packet is lost (one run each, nothing random). Right, "
+        f"independent losses: mean of n = {n} seeds with Student's 95 % interval. Below, everything over the deterministic "
+        "function; the band is ±5 %.",
+        chart,
+        data.select("item", "loss", "p", "mean", "low", "high", "n", "deterministic", "asymptotic"),
+    )
+
+
+def power_of_ten(value: float, _: object = None) -> str:
+    """10⁻³ rather than 0.001."""
+    return "10" + str(round(math.log10(value))).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def answer(periodic: pl.DataFrame, summary: pl.DataFrame, tolerance: float) -> str:
+    """The answer to the question, in a paragraph."""
+    off = periodic["off"].to_numpy()
+    inside = float(np.mean(np.abs(off) <= tolerance))
+    small = periodic.filter(pl.col("p") <= 1.1e-3)["off"].to_numpy()
+    return (
+        f"Under periodic loss {inside:.0%} of {len(off)} points lie within {tolerance:.0%} of the deterministic response function; the "
+        f"largest difference is {off[int(np.argmax(np.abs(off)))]:+.1%}, and at p = 10⁻³ and below {small[int(np.argmax(np.abs(small)))]:+.1%}. "
+        "Independent losses of the same rate give other windows: of that function Reno's are "
+        + ", ".join(
+            f"{m / d:.2f}"
+            for m, d in summary.filter(pl.col("item") == "Reno").select("mean", "deterministic").iter_rows()
+        )
+        + " and CUBIC's "
+        + ", ".join(
+            f"{m / d:.2f}"
+            for m, d in summary.filter(pl.col("item") == "CUBIC").select("mean", "deterministic").iter_rows()
+        )
+        + ", from the highest loss rate to the lowest."
+    )
+
+
+def differences(periodic: pl.DataFrame, summary: pl.DataFrame) -> list[str]:
+    """Where we differ, by how much, and what we think is why."""
+
+    def at(name: str, p: float, column: str) -> float:
+        near = (pl.col("item") == name) & ((pl.col("p") / p - 1).abs() < 1e-6)
+        return float(periodic.filter(near)[column][0])
+
+    scalable = float(formulas.periodic("scalable", 1e-4, tcp=False)) * 1e-4
+    return [
+        f"Reno at p = 10⁻² sends {at('Reno', 1e-2, 'window'):.1f} segments a round trip, √(3/2)/√p is {at('Reno', 1e-2, 'asymptotic'):.1f}. "
+        f"Whole segments and the round trip of recovery explain a part: the deterministic function is {at('Reno', 1e-2, 'deterministic'):.1f}. "
+        "The rest is that a cycle of nine round trips is a whole number of them.",
+        f"Scalable: 0.08 / p is where a gain of 0.01 per ACK and a loss of W/8 balance. A window that swings between 7/8 W and W has a mean "
+        f"over time of {scalable:.4f} / p under periodic loss, {scalable / 0.08 - 1:+.1%}, before anything of TCP comes in.",
+        "CUBIC: its formula has each loss come at W_max. Under periodic loss fast convergence leaves that point (a loss a packet below "
+        f"W_max lowers it by 15 %), so the mean is lower: at p = 10⁻⁵ the deterministic function has {at('CUBIC', 1e-5, 'deterministic'):.0f} "
+        f"segments and the formula {at('CUBIC', 1e-5, 'asymptotic'):.0f}. The cycle does not repeat; the function is its mean over many.",
+        "Independent losses: the formulas are those of periodic loss. By chance some cycles are short and some long, and a law that grows "
+        "faster the longer the cycle (CUBIC) gains from the long ones.",
+    ]
+
+
+def method(context: Context) -> list[str]:
+    """How it was measured."""
+    about = context.about
+    plans = about["quick" if context.quick else "full"]
+    independent = plans["independent"]
+    return [
+        "One flow over a link of unlimited rate and queue, RTT 100 ms: nothing is lost but what the loss model takes. Laws in the flavour of "
+        "their papers on the endpoint of the linux profile (RACK, PRR, SACK), an ACK for each packet. The window is what is sent: data "
+        "segments per round trip, over the counted time.",
+        f"Each run starts at the expected window, leaves out {plans['periodic']['settle']} loss periods and counts {plans['periodic']['count']} "
+        f"(periodic), or leaves out {independent['settle']} and counts {independent['count']} expected losses of each of "
+        f"{independent['seeds']} seeds (independent); never more than {independent['packets']:.0e} packets a seed, so that at the lowest "
+        "rates fewer losses are counted, and the intervals say so.",
+        "The deterministic function (`formulas.periodic`) iterates the law from loss to loss. Verdicts of the table: a formula's value agrees "
+        f"if it is in our interval widened by {about['tolerance']['periodic']:.0%} (periodic) or {about['tolerance']['independent']:.0%} "
+        "(independent); they compare with the authors' formulas, which leave recovery and whole segments out. The checks compare with the "
+        "deterministic function.",
+    ]
