@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from cclab.scenario import Flow as Flow
     from cclab.scenario import Network as Network
     from cclab.scenario import Scenario as Scenario
+    from cclab.sweep.query import load as load
+    from cclab.sweep.study import Study as Study
 
 __version__: str
 
@@ -43,11 +45,13 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Study",
     "StudyError",
     "UnknownNameError",
     "__version__",
     "algorithms",
     "register",
+    "load",
 ]
 
 # Loaded when first asked for, so that `import cclab` and `cclab --help` are quick.
@@ -59,8 +63,10 @@ _LAZY = {
     "Param": "cclab.laws",
     "Result": "cclab.results",
     "Scenario": "cclab.scenario",
+    "Study": "cclab.sweep.study",
     "__version__": "cclab._core",
     "register": "cclab.laws",
+    "load": "cclab.sweep.query",
 }
 
 

@@ -213,6 +213,55 @@ def plot(folder: Path, kind: str, out: Path | None) -> None:
         click.echo(str(place / f"{name}.{kind}"))
 
 
+@cli.command(short_help="Run a study: a scenario with parameters varied and replications.")
+@click.argument("study", type=_FOLDER)
+@click.option("--out", type=_FOLDER, help="The store, a folder (default out/NAME of STUDY).")
+@click.option("--workers", type=click.IntRange(1, 4096), help="How many runs at once (default: one for each core).")
+@click.option("--processes", is_flag=True, help="In processes instead of threads: for laws written in Python.")
+@click.option("--dask", metavar="ADDRESS", help="On a Dask cluster: its scheduler's address, or its scheduler file.")
+@click.option("--retry-failed", is_flag=True, help="Run those again that failed before.")
+@click.option("--dry-run", is_flag=True, help="Check everything, say how many runs it is and how long they will take.")
+def sweep(
+    study: Path, out: Path | None, workers: int | None, processes: bool, dask: str | None, retry_failed: bool,
+    dry_run: bool,
+) -> None:  # fmt: skip
+    """Run STUDY, a TOML file, or what is left of one in the folder of an earlier sweep.
+
+    Finished runs are kept one by one. Interrupted or killed, the same command goes on where it was; what is finished
+    is never run again.
+    """
+    from cclab.sweep import command
+
+    if dask and (processes or workers):
+        raise click.UsageError("--dask brings its own workers; leave --workers and --processes out.")
+    place = out or (study if study.is_dir() else Path("out") / study.stem)
+    if dry_run:
+        command.dry_run(study, place, workers, retry_failed)
+    elif command.sweep(study, place, workers, processes, dask, retry_failed):
+        click.get_current_context().exit(FAILURE)
+
+
+@cli.command(short_help="Ask the tables of a sweep or a result in SQL.")
+@click.argument("folder", type=_FOLDER)
+@click.argument("sql")
+@click.option("--format", "kind", type=click.Choice(["table", "csv", "json"]), default="table", help="Default table.")
+def query(folder: Path, sql: str, kind: str) -> None:
+    """Ask the tables in FOLDER, what `sweep` or `run --out` left there, in SQL (Polars' dialect).
+
+    \b
+    Tables of a sweep: runs, flows, links, failures, timings. Names with dots are quoted:
+      cclab query DIR 'SELECT "network.rtt", avg(goodput_bps) FROM flows GROUP BY "network.rtt"'
+    """
+    from cclab import console
+    from cclab.sweep import query as querying
+
+    rows = querying.query(folder, sql)
+    if kind == "table":
+        console.show(querying.shown(rows), one_line_each=True)
+    else:
+        click.echo(querying.written(rows, kind), nl=False)
+
+
 @cli.command(short_help="Run timeline tests in packetdrill's language.")
 @click.argument("files", nargs=-1, required=True, type=_FOLDER)
 def script(files: tuple[Path, ...]) -> None:

@@ -201,10 +201,7 @@ class Scenario:
         Raises:
             ScenarioError: a path leads nowhere, or a value is not allowed there.
         """
-        data = copy.deepcopy(self._data)
-        for path, value in {**(changes or {}), **more}.items():
-            _assign(data, path.split("."), plain(value, path), path)
-        return self.from_dict(data)
+        return self.from_dict(changed(self._data, {**(changes or {}), **more}))
 
     def run(
         self, *, seed: int | None = None, backend: str = "sim", progress: Callable[[float], None] | None = None
@@ -255,18 +252,31 @@ def simulate(
     return raw, time.perf_counter() - wall, time.thread_time() - cpu
 
 
+def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of what was written with some fields changed, by dotted path; not checked.
+
+    Raises:
+        ScenarioError: a path leads nowhere.
+    """
+    copied: dict[str, Any] = copy.deepcopy(dict(data))
+    for path, value in changes.items():
+        _assign(copied, path.split("."), plain(value, path), path)
+    return copied
+
+
 def _assign(table: Any, path: list[str], value: Any, whole: str) -> None:
     head, *rest = path
     if isinstance(table, list):
         if head != "*" and not (head.isdecimal() and int(head) < len(table)):
-            raise ScenarioError(f"{whole}: {head!r} is not * or a whole number below {len(table)}")
+            there = ", ".join(["*", *map(str, range(min(len(table), 8)))]) + (" …" if len(table) > 8 else "")
+            raise ScenarioError(f"{whole}: there is no {head!r}; there is {there}")
         for i in range(len(table)) if head == "*" else [int(head)]:
             if rest:
                 _assign(table[i], rest, value, whole)
             else:
                 table[i] = copy.deepcopy(value)
     elif not isinstance(table, dict):
-        raise ScenarioError(f"{whole}: {head!r} leads into {table!r}, which is not a table")
+        raise ScenarioError(f"{whole}: {head!r} leads into {table!r}, which is not a table; write it as one first")
     elif rest:
         _assign(table.setdefault(head, {}), rest, value, whole)
     elif value is None:

@@ -11,7 +11,10 @@ from cclab import studies
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("module", ["cclab", "cclab.algorithms", "cclab.formulas", "cclab.laws", "cclab.metrics"])
+MODULES = ("", ".algorithms", ".formulas", ".laws", ".metrics", ".sweep.study")
+
+
+@pytest.mark.parametrize("module", [f"cclab{name}" for name in MODULES])
 def test_examples(module):
     failed, tried = doctest.testmod(importlib.import_module(module))
     assert tried

@@ -97,8 +97,8 @@ class TestReplace:
     @pytest.mark.parametrize(
         ("path", "said"),
         [
-            ("flows.1.cc", "below 1"),
-            ("flows.x.cc", "whole number"),
+            ("flows.1.cc", r"there is \*, 0"),
+            ("flows.x.cc", "there is no .x."),
             ("name.x", "not a table"),
             ("netwrok.rtt", "netwrok"),
         ],

@@ -1,0 +1,56 @@
+"""`cclab sweep`: the library with a person in front of it."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import time
+from pathlib import Path
+
+import click
+
+from cclab.console import note, show
+from cclab.sweep import executors
+from cclab.sweep.display import Display, ending, estimate_table
+from cclab.sweep.study import Study
+
+
+def sweep(
+    source: Path, place: Path, workers: int | None, processes: bool, dask: str | None, retry_failed: bool
+) -> bool:
+    """Run a study; whether runs have failed. Prints the store on stdout, all else on stderr."""
+    study = Study.load(source)
+    points, seeds = len(study) // len(study.seeds), len(study.seeds)
+    note(f"{study.name}: {len(study):,} runs ({points:,} points × {seeds:,} replications)")
+    start = time.monotonic()
+    try:
+        with contextlib.ExitStack() as stack:
+            executor = None
+            if dask:
+                executor = stack.enter_context(executors.dask(dask))
+            elif processes:
+                executor = stack.enter_context(executors.processes(workers))
+            display = stack.enter_context(Display(study.name))
+            study = study.run(place, workers=workers, executor=executor, progress=display, retry_failed=retry_failed)
+    except (KeyboardInterrupt, SystemExit):
+        note(_how_to_go_on(source, place))
+        raise
+    for line in ending(study, time.monotonic() - start):
+        note(line)
+    click.echo(str(place))
+    return study.status()["failed"] > 0
+
+
+def _how_to_go_on(source: Path, place: Path) -> str:
+    kept = ""
+    with contextlib.suppress(Exception):
+        status = Study.load(place).status()
+        kept = f" {status['finished']:,} of {status['runs']:,} runs are finished and kept."
+    return f"Stopped.{kept} Go on with: cclab sweep {shlex.quote(str(source))} --out {shlex.quote(str(place))}"
+
+
+def dry_run(source: Path, place: Path, workers: int | None, retry_failed: bool) -> None:
+    """Check a study and print how many runs it is and how long they will take; nothing is written."""
+    study = Study.load(source)
+    todo, seconds = study.left(place, retry_failed=retry_failed)
+    show(estimate_table(study, todo, seconds, workers or executors.cores()))

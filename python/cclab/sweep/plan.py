@@ -1,0 +1,197 @@
+"""From a study to runs: every point of the grid as a checked scenario, every run with the key it is kept under."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cclab.errors import ScenarioError, StudyError
+from cclab.scenario import Scenario, changed
+
+LAYOUT = 1  # of what a run's row holds; another number makes all keys new
+_OF_CAPTURES = ("packets", "point", "snaplen")
+_SHOWN = 12  # mistakes; beyond that they are counted
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One direction of the grid.
+
+    Attributes:
+        names: Columns of the tables that it fills.
+        values: For each of its points the values of these columns.
+        changes: For each of its points what changes in the scenario, by path.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+    changes: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Design:
+    """A study as data.
+
+    Attributes:
+        name: For people.
+        scenario: As it was written.
+        axes: The directions of the grid; the last one varies fastest.
+        seeds: One for each replication, the same at every point.
+        keep: `"summary"` or `"samples"`.
+        backend: What runs it.
+    """
+
+    name: str
+    scenario: dict[str, Any]
+    axes: tuple[Axis, ...] = ()
+    seeds: tuple[int, ...] = ()
+    keep: str = "summary"
+    backend: str = "sim"
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of all columns that the axes fill."""
+        return [name for axis in self.axes for name in axis.names]
+
+    def points(self) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+        """Every point of the grid: the values of the parameters, and what changes in the scenario."""
+        for chosen in itertools.product(*(list(zip(axis.values, axis.changes, strict=True)) for axis in self.axes)):
+            changes: dict[str, Any] = {}
+            for _, change in chosen:
+                changes |= change
+            yield tuple(value for values, _ in chosen for value in values), changes
+
+    def scenario_at(self, changes: Mapping[str, Any]) -> Scenario:
+        """The scenario of a point, recording no more than the study keeps."""
+        data = changed(self.scenario, changes)
+        record = data.get("record") or {}
+        if self.keep == "summary" and isinstance(record, dict):
+            kept = {name: value for name, value in record.items() if name not in _OF_CAPTURES}
+            data["record"] = {**kept, "samples": "off"}
+        return Scenario.from_dict(data)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        axes = [{"names": a.names, "values": a.values, "changes": a.changes} for a in self.axes]
+        return json.loads(json.dumps({**vars(self), "axes": axes}))  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Design:
+        """The design in what `to_json` gave."""
+        axes = tuple(
+            Axis(tuple(a["names"]), tuple(map(tuple, a["values"])), tuple(map(dict, a["changes"])))
+            for a in data["axes"]
+        )
+        return cls(**{**data, "axes": axes, "seeds": tuple(data["seeds"])})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A design with everything checked.
+
+    Attributes:
+        identity: Hash of all that determines the plan.
+        parameters: Names of the columns of parameters.
+        values: Their values at each point.
+        seeds: One for each replication.
+        keys: For each point the keys of its runs, one for each replication.
+        work: For each point a guess of how much there is to simulate, in packets.
+    """
+
+    identity: str
+    parameters: list[str]
+    values: list[list[Any]]
+    seeds: list[int]
+    keys: list[list[str]]
+    work: list[float]
+
+    @property
+    def runs(self) -> int:
+        """How many rows a table of runs has when all are finished."""
+        return len(self.keys) * len(self.seeds)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return dict(vars(self))
+
+
+def identity(design: Design, core: str, extra: Mapping[str, str]) -> str:
+    """Hash of all that determines a plan."""
+    return _hash([LAYOUT, design.to_json(), core, dict(extra)])
+
+
+def make(design: Design, core: str, extra: Mapping[str, str]) -> Plan:
+    """Check every point and give every run its key.
+
+    Args:
+        design: What to run.
+        core: Hash of the compiled core.
+        extra: What else determines a run: name and hash, e.g. of the source of a law written in Python.
+
+    Raises:
+        StudyError: the scenarios of some points cannot be; each mistake once, with the points that have it.
+    """
+    values: list[list[Any]] = []
+    keys: list[list[str]] = []
+    works: list[float] = []
+    mistakes: dict[str, list[str]] = {}
+    for point, changes in design.points():
+        try:
+            checked = design.scenario_at(changes).to_dict(full=True)
+        except ScenarioError as error:
+            where = ", ".join(
+                f"{n} = {json.dumps(v, ensure_ascii=False)}" for n, v in zip(design.parameters, point, strict=True)
+            )
+            for line in str(error).splitlines():
+                mistakes.setdefault(line, []).append(where)
+            continue
+        if mistakes:
+            continue
+        checked.pop("seed")
+        determines = _hash([LAYOUT, checked, design.backend, design.keep, core, dict(extra)])
+        values.append(list(point))
+        keys.append([hashlib.sha256(f"{determines} {seed}".encode()).hexdigest() for seed in design.seeds])
+        works.append(work(checked))
+    if mistakes:
+        raise StudyError(_told(mistakes))
+    return Plan(identity(design, core, extra), design.parameters, values, list(design.seeds), keys, works)
+
+
+def _told(mistakes: dict[str, list[str]]) -> str:
+    lines = []
+    for line, points in list(mistakes.items())[:_SHOWN]:
+        at = f" (at {points[0]}" if points[0] else ""
+        at += f", and {len(points) - 1} more points" if len(points) > 1 else ""
+        lines.append(line + at + (")" if at else ""))
+    if len(mistakes) > _SHOWN:
+        lines.append(f"and {len(mistakes) - _SHOWN} more mistakes")
+    return "\n".join(lines)
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12}
+
+
+def work(checked: Mapping[str, Any]) -> float:
+    """A guess of how much there is to simulate: packets of 1500 bytes that the bottlenecks can carry.
+
+    It orders runs and shares out the time that is left until better is known; nothing else rests on it.
+    """
+    network = checked["network"]
+    rates: list[str] = [link["rate"] for link in network["links"]] if "links" in network else [network["rate"]]
+    hops = int(network.get("bottlenecks", network.get("hops", 1)))
+    carried = sum(_measure(rate, _BITS, 1e9) for rate in rates) * hops
+    return max(_measure(checked["duration"], _SECONDS, 1.0) * carried / 12_000, 1.0)
+
+
+def _measure(text: str, units: Mapping[str, float], otherwise: float) -> float:
+    number, _, unit = text.partition(" ")
+    return float(number) * units[unit] if unit in units else otherwise

@@ -1,0 +1,77 @@
+"""SQL over the tables of a store, or of a single result."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cclab.errors import ResultError
+from cclab.results import TABLES, Result
+from cclab.sweep.store import is_store
+from cclab.sweep.study import Study
+
+
+def load(place: str | Path) -> Study | Result:
+    """What a folder of cclab holds: a study, finished or not, or the result of one run.
+
+    Raises:
+        ResultError: neither, or damaged.
+    """
+    place = Path(place)
+    return Study.load(place) if is_store(place) else Result.load(place)
+
+
+def query(place: Path, sql: str) -> pl.DataFrame:
+    """One SELECT over the tables in a folder, in Polars' dialect of SQL; a name with dots is quoted: `"network.rtt"`.
+
+    Raises:
+        ResultError: it is no SQL, or names a table or a column that is not there.
+    """
+    found = load(place)
+    if isinstance(found, Study):
+        there = found.tables()
+        tables = {name: found.table(name) for name in there if _names(sql, name)}
+    else:
+        there = [name for name in TABLES if found._tables[name] is not None]
+        tables = {name: found._table(name) for name in there if _names(sql, name)}
+    try:
+        return pl.SQLContext(tables, eager=True).execute(sql)
+    except pl.exceptions.PolarsError as error:
+        said = str(error).partition("\n")[0]
+        if re.search(r"relation .* not found", said):
+            said += f"; there is {', '.join(there)}"
+        elif "column" in said and "valid columns" not in said:
+            said += "; there is " + "; ".join(f"{name}: {', '.join(t.columns)}" for name, t in tables.items())
+            said += ' (a name with dots is quoted: "network.rtt")'
+        raise ResultError(f"SQL: {said}") from None
+
+
+def written(rows: pl.DataFrame, kind: str) -> str:
+    """Rows as `"csv"` or `"json"`."""
+    if kind == "csv":
+        return rows.write_csv()
+    out = io.BytesIO()
+    finite = rows.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
+    finite.write_json(out)
+    return out.getvalue().decode() + "\n"
+
+
+def shown(rows: pl.DataFrame) -> Any:
+    """Rows as a table for the terminal."""
+    from cclab.console import number, table
+
+    numbers = [kind.is_numeric() for kind in rows.dtypes]
+    made = table(None, *(("|" if right else "") + name for name, right in zip(rows.columns, numbers, strict=True)))
+    for row in rows.iter_rows():
+        made.add_row(
+            *(number(v) if right else "" if v is None else str(v) for v, right in zip(row, numbers, strict=True))
+        )
+    return made
+
+
+def _names(sql: str, table: str) -> bool:
+    return re.search(rf"\b{re.escape(table)}\b", sql, re.IGNORECASE) is not None

@@ -1,0 +1,401 @@
+"""What is varied and how often; the user's handle on a study before, while and after it runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from cclab.errors import ResultError, ScenarioError, StudyError
+from cclab.scenario import BACKENDS, Scenario, plain
+from cclab.sweep import plan as planning
+from cclab.sweep.plan import Axis, Design, Plan
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cclab.results import Result
+    from cclab.sweep.job import Setup
+    from cclab.sweep.run import Progress
+    from cclab.sweep.store import Store
+
+KEEP = ("summary", "samples")
+# Columns of the tables that a parameter cannot be called; names with a dot never meet one.
+RESERVED = frozenset(
+    {"key", "point", "replication", "seed", "label", "cc", "name", "error", "jain", "digest", "events"}
+)
+_MOST_RUNS = 10_000_000
+
+
+class Study:
+    """A scenario with parameters varied and replications; immutable, every method returns another one.
+
+    >>> import cclab
+    >>> network = cclab.Dumbbell(rate="10 Mbit/s", rtt="40 ms")
+    >>> scenario = cclab.Scenario(duration="2 s", network=network, flows=[cclab.Flow(cc="reno")])
+    >>> study = cclab.Study(scenario).vary({"network.rtt": ["10 ms", "100 ms"], "flows.0.cc": ["reno", "cubic"]})
+    >>> study = study.replicate(3)
+    >>> len(study)
+    12
+    >>> study.run().table("flows").height
+    12
+
+    Args:
+        scenario: What is varied.
+        name: For people; unless given, that of the scenario.
+        keep: `"summary"`, the tables with a row for each flow, link and run; or `"samples"`, each run's whole
+            `Result`, too.
+        backend: What runs it.
+
+    Raises:
+        StudyError: `keep` or `backend` is none of these.
+    """
+
+    def __init__(
+        self, scenario: Scenario, *, name: str | None = None, keep: str = "summary", backend: str = "sim"
+    ) -> None:
+        if not isinstance(scenario, Scenario):
+            raise StudyError(f"scenario: {scenario!r} is not a Scenario; load one with Scenario.load(PATH)")
+        _one_of("keep", keep, KEEP)
+        _one_of("backend", backend, BACKENDS)
+        self._design = Design(name or scenario.name, scenario.to_dict(), (), (scenario.seed,), keep, backend)
+        self._kept: tuple[Store, Plan] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    @classmethod
+    def _of(cls, design: Design) -> Self:
+        study = cls.__new__(cls)
+        study._design, study._kept, study._folder = design, None, None
+        return study
+
+    # What to run.
+
+    def vary(self, changes: Mapping[str, Any] | None = None, /, *, together: bool = False, **more: Any) -> Self:
+        """One more direction of the grid for each name; the last one varies fastest.
+
+        Args:
+            changes: By name, either a path into the scenario and a list of its values
+                (`{"network.rtt": ["10 ms", "100 ms"], "flows.*.cc": ["reno", "cubic"]}`; `0` is the first of a list,
+                `*` all of them), or a name of one's own and a table of points, each a table of paths and values
+                (`{"algorithm": {"tuned": {"flows.0.cc": "cubic", "flows.0.pacing": True}, "plain": {...}}}`).
+            together: Vary all of them at once, first with first, second with second.
+            **more: The same, as keywords.
+
+        Raises:
+            StudyError: there are no values, a value is there twice, or a name has been varied already.
+        """
+        given = {**(changes or {}), **more}
+        if not given:
+            raise StudyError("vary: name a path and its values, e.g. vary({'network.rtt': ['10 ms', '100 ms']})")
+        axes = [_axis(name, values) for name, values in given.items()]
+        if together:
+            axes = [_together(axes)]
+        taken = self._design.parameters
+        for name in (name for axis in axes for name in axis.names):
+            if name in taken:
+                raise StudyError(f"{name}: is varied already")
+            if name in RESERVED:
+                raise StudyError(f"{name}: is a column of the tables; " + _INSTEAD.get(name, "choose another name"))
+            taken.append(name)
+        return self._with(axes=(*self._design.axes, *axes))
+
+    def replicate(self, n: int | None = None, *, seeds: Iterable[int] | None = None) -> Self:
+        """Run every point several times, with other random numbers each time.
+
+        Replication k has the same seed at every point (common random numbers), so that two points can be compared
+        pair by pair.
+
+        Args:
+            n: How often; seeds count up from the scenario's own.
+            seeds: The seeds themselves, instead.
+
+        Raises:
+            StudyError: not a whole number from 1 on, or a seed twice.
+        """
+        if (n is None) == (seeds is None):
+            raise StudyError("replicate: give either a number of replications or seeds=[...]")
+        if seeds is None:
+            if type(n) is not int or n < 1:
+                raise StudyError(f"replications: {n!r} is not a whole number from 1 on")
+            first = int(self._design.scenario.get("seed", 1))
+            seeds = range(first, first + n)
+        chosen = tuple(plain(seed, "seeds") for seed in seeds)
+        if wrong := [seed for seed in chosen if type(seed) is not int or not 0 <= seed < 1 << 64]:
+            raise StudyError(f"seeds: {wrong[0]!r} is not a whole number from 0 to 2^64 - 1")
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise StudyError("seeds: " + ("there are none" if not chosen else "one is there twice"))
+        return self._with(seeds=chosen)
+
+    def _with(self, **fields: Any) -> Self:
+        return self._of(dataclasses.replace(self._design, **fields))
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return self._design.name
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of what is varied, columns of every table."""
+        return self._design.parameters
+
+    @property
+    def seeds(self) -> list[int]:
+        """One for each replication, the same at every point."""
+        return list(self._design.seeds)
+
+    def points(self) -> list[dict[str, Any]]:
+        """The values of the parameters at every point of the grid, in order."""
+        return [dict(zip(self.parameters, values, strict=True)) for values, _ in self._design.points()]
+
+    def __len__(self) -> int:
+        """How many runs it is."""
+        points = 1
+        for axis in self._design.axes:
+            points *= len(axis.values)
+        return points * len(self._design.seeds)
+
+    def check(self) -> Self:
+        """Check the scenario of every point, as `run` does before anything runs.
+
+        Raises:
+            StudyError: each mistake once, with the points that have it.
+        """
+        planning.make(self._design, "", {})
+        return self
+
+    # Running it.
+
+    def run(
+        self,
+        out: str | Path | None = None,
+        *,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        retry_failed: bool = False,
+        extra: Mapping[str, str] | None = None,
+        setup: Setup | None = None,
+    ) -> Self:
+        """Run what is not in the store yet.
+
+        Finished runs are kept one by one; interrupted or killed at any moment, the same call goes on where it was.
+        A run that fails is kept as a failure and does not stop the others.
+
+        Args:
+            out: A folder, the store. Unless given, one that lasts as long as the study returned.
+            workers: How many threads; unless given, one for each core.
+            executor: Any `concurrent.futures.Executor` instead: a process pool, or a Dask cluster's
+                `Client.get_executor()`.
+            progress: Called now and then, in this thread.
+            retry_failed: Run those again that failed before.
+            extra: What else determines a run, by name, e.g. a hash of the source of a law.
+            setup: What a worker does once before its first run.
+
+        Returns:
+            The study with its tables.
+
+        Raises:
+            StudyError: a scenario cannot be.
+            ResultError: `out` holds something that is not a sweep.
+            RunError: the workers were lost; what was finished is kept.
+        """
+        from cclab.results import versions
+        from cclab.sweep.run import Sweep
+        from cclab.sweep.store import Store
+
+        folder = tempfile.TemporaryDirectory(prefix="cclab-study-") if out is None else None
+        place = Path(folder.name if folder else out)  # type: ignore[arg-type]
+        plan, current = self._planned(place, extra or {})
+        store = Store(place, create=True)
+        try:
+            if not current:
+                store.write_manifest({"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()})
+            Sweep(self._design, plan, store, progress, setup).go(workers, executor, retry_failed)
+        finally:
+            store.close()
+        study = self._of(self._design)
+        study._kept, study._folder = (store, plan), folder
+        return study
+
+    def _planned(self, place: Path, extra: Mapping[str, str]) -> tuple[Plan, bool]:
+        """Every point checked, every run with its key; and whether the store in `place` has this very plan."""
+        from cclab.sweep.job import core_digest
+        from cclab.sweep.store import Store, is_store
+
+        if len(self) > _MOST_RUNS:
+            raise StudyError(f"{len(self):,} runs are more than {_MOST_RUNS:,}; split the study")
+        earlier = Store(place).manifest()["plan"] if is_store(place) else {}
+        if earlier.get("identity") == planning.identity(self._design, core_digest(), extra):
+            return Plan(**earlier), True  # checked when it was made
+        return planning.make(self._design, core_digest(), extra), False
+
+    def left(self, place: str | Path, *, retry_failed: bool = False) -> tuple[int, float]:
+        """How many runs `run(place)` would run now, and how long they would take one worker, in seconds.
+
+        The time is extrapolated from the beginnings of a few runs, watched for a second each. Nothing is written.
+
+        Raises:
+            StudyError: a scenario cannot be.
+        """
+        from cclab.sweep.run import Sweep
+        from cclab.sweep.store import Store, is_store
+
+        place = Path(place)
+        plan, _ = self._planned(place, {})
+        sweep = Sweep(self._design, plan, Store(place) if is_store(place) else None, None)
+        todo = sweep.todo(retry_failed)
+        return len(todo), sweep.probe(todo)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The study in a TOML file, or the one in a store, finished or not.
+
+        Raises:
+            StudyError: the file is no study.
+            ResultError: the folder is no store.
+        """
+        from cclab.sweep.file import read
+        from cclab.sweep.store import Store
+
+        path = Path(path)
+        if not path.is_dir():
+            return read(path, cls._read)
+        store = Store(path)
+        about = store.manifest()
+        try:
+            study = cls._of(Design.from_json(about["design"]))
+            study._kept = (store, Plan(**about["plan"]))
+        except (TypeError, KeyError, ValueError):
+            raise ResultError(f"{path}: sweep.json is damaged") from None
+        return study
+
+    @classmethod
+    def _read(cls, parts: Mapping[str, Any]) -> Self:
+        study = cls(parts["scenario"], name=parts.get("name"), keep=parts["keep"], backend=parts["backend"])
+        for changes, together in parts["vary"]:
+            study = study.vary(changes, together=together)
+        if "seeds" in parts:
+            return study.replicate(seeds=parts["seeds"])
+        return study.replicate(parts["replications"]) if "replications" in parts else study
+
+    # What came of it.
+
+    @property
+    def place(self) -> Path | None:
+        """The folder it is kept in; `None` before it runs."""
+        return self._kept[0].place if self._kept else None
+
+    def _results(self) -> tuple[Store, Plan]:
+        if self._kept is None:
+            raise ResultError(
+                f"{self.name}: has not been run; run(out=DIR) first, or load a store with Study.load(DIR)"
+            )
+        return self._kept
+
+    def tables(self) -> list[str]:
+        """Names of its tables."""
+        from cclab.sweep import tables
+
+        return tables.names(self._results()[0])
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table over all finished runs, with the parameters and the seed as columns; equal studies, equal tables.
+
+        Args:
+            name: `"flows"`, `"links"` and so on, one row for each flow or link of a run; `"runs"`, one for each run;
+                `"failures"`, the errors of those that failed; `"timings"`, how long they took.
+
+        Raises:
+            UnknownNameError: there is no such table.
+            ResultError: the study has not been run.
+        """
+        from cclab.sweep import tables
+
+        return tables.make(name, *self._results())
+
+    def status(self) -> dict[str, int]:
+        """How far it is: `points`, `runs`, `finished`, `failed`."""
+        store, plan = self._results()
+        wanted = {key for keys in plan.keys for key in keys}
+        done = store.done() & wanted
+        failed = (store.failed() & wanted) - done
+        return {"points": len(plan.keys), "runs": len(wanted), "finished": len(done), "failed": len(failed)}
+
+    def result(self, point: int = 0, replication: int = 0) -> Result:
+        """The whole result of a run, where the study keeps samples.
+
+        Args:
+            point: Its number in `points()`.
+            replication: From 0 on.
+
+        Raises:
+            ResultError: it is not there.
+        """
+        from cclab.results import Result
+
+        store, plan = self._results()
+        if self._design.keep != "samples":
+            raise ResultError(f'{store.place}: only summaries are kept; ask for more with keep = "samples"')
+        return Result.load(store.place / "samples" / plan.keys[point][replication])
+
+    def __repr__(self) -> str:
+        varied = ", ".join(self.parameters) or "nothing"
+        return f"Study({self.name!r}, varies {varied}; {len(self)} runs)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Study) and self._design == other._design
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_INSTEAD = {"seed": "seeds are replicate's: replicate(n), or replicate(seeds=[1, 2, 3])"}
+
+
+def _axis(name: str, values: Any) -> Axis:
+    """A path with its values, or a name with its points."""
+    if isinstance(values, Mapping):
+        labels = [str(label) for label in values]
+        changes = [_plain(name, change) for change in values.values()]
+        for label, change in zip(labels, changes, strict=True):
+            if not isinstance(change, dict) or not change:
+                raise StudyError(f"{name}.{label}: {change!r} is not a table of paths and values")
+    elif isinstance(values, Iterable) and not isinstance(values, str | bytes):
+        labels = [_plain(name, value) for value in values]
+        changes = [{name: value} for value in labels]
+    else:
+        raise StudyError(f"{name}: {values!r} is not a list of values; write [{values!r}]")
+    if not labels:
+        raise StudyError(f"{name}: there are no values")
+    written = [json.dumps(label, sort_keys=True) for label in labels]  # 1, 1.0 and true are three values
+    if twice := [label for label, text in zip(labels, written, strict=True) if written.count(text) > 1]:
+        raise StudyError(f"{name}: {twice[0]!r} is there twice")
+    return Axis((name,), tuple((label,) for label in labels), tuple(changes))
+
+
+def _plain(name: str, value: Any) -> Any:
+    try:
+        return plain(value, name)
+    except ScenarioError as error:
+        raise StudyError(str(error)) from None
+
+
+def _together(axes: Sequence[Axis]) -> Axis:
+    lengths = {axis.names[0]: len(axis.values) for axis in axes}
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise StudyError(f"what varies together needs equally many values; {said}")
+    values = tuple(tuple(v[0] for v in at) for at in zip(*(axis.values for axis in axes), strict=True))
+    merged = tuple(
+        {k: v for change in at for k, v in change.items()} for at in zip(*(a.changes for a in axes), strict=True)
+    )
+    return Axis(tuple(axis.names[0] for axis in axes), values, merged)
+
+
+def _one_of(field: str, value: Any, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise StudyError(f"{field}: {value!r} is not one of {', '.join(allowed)}")

@@ -1,0 +1,705 @@
+"""Studies: what is varied, what is kept, what the tables say; tests of toughness are in test_sweep_tough.py."""
+
+import json
+import multiprocessing
+import os
+import threading
+import time
+import tomllib
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import polars as pl
+import pytest
+import tomli_w
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cclab
+from cclab.scenario import changed
+from cclab.sweep import executors
+from cclab.sweep.display import Display, duration
+from cclab.sweep.job import Setup, core_digest
+from cclab.sweep.plan import Design, make, work
+from cclab.sweep.run import Costs, Progress
+from cclab.sweep.store import Store
+from conftest import write
+
+QUEUE = {"discipline": "droptail", "limit": "20 packets"}
+
+
+@pytest.fixture(scope="module")
+def base() -> cclab.Scenario:
+    """Two flows over 10 Mbit/s, half a second."""
+    return cclab.Scenario(
+        name="base",
+        duration="500 ms",
+        network=cclab.Dumbbell(rate="10 Mbit/s", rtt="40 ms", queue=QUEUE),
+        flows=[cclab.Flow(cc="cubic"), cclab.Flow(cc="reno")],
+    )
+
+
+@pytest.fixture(scope="module")
+def study(base) -> cclab.Study:
+    return (
+        cclab.Study(base)
+        .vary({"network.rtt": ["10 ms", "40 ms"], "flows.0.cc": ["reno", "cubic", "vegas"]})
+        .replicate(2)
+    )
+
+
+@pytest.fixture(scope="module")
+def run(study, tmp_path_factory) -> cclab.Study:
+    return study.run(tmp_path_factory.mktemp("store"))
+
+
+# What to run.
+
+
+def test_the_grid_is_full_and_in_order(study):
+    assert len(study) == 12
+    assert study.parameters == ["network.rtt", "flows.0.cc"]
+    assert [tuple(point.values()) for point in study.points()] == [
+        (rtt, cc) for rtt in ("10 ms", "40 ms") for cc in ("reno", "cubic", "vegas")
+    ]
+
+
+def test_vary_twice_multiplies(base):
+    one = cclab.Study(base).vary({"network.rtt": ["1 ms", "2 ms"], "duration": ["1 s", "2 s", "3 s"]})
+    two = cclab.Study(base).vary({"network.rtt": ["1 ms", "2 ms"]}).vary(duration=["1 s", "2 s", "3 s"])
+    assert one == two
+    assert len(one) == 6
+
+
+def test_together_is_first_with_first(base):
+    changes = {"network.rtt": ["1 ms", "2 ms"], "network.queue.limit": ["5 packets", "9 packets"]}
+    both = cclab.Study(base).vary(changes, together=True)
+    assert [tuple(point.values()) for point in both.points()] == [("1 ms", "5 packets"), ("2 ms", "9 packets")]
+    with pytest.raises(cclab.StudyError, match=r"network.rtt has 2, duration has 1"):
+        cclab.Study(base).vary({"network.rtt": ["1 ms", "2 ms"], "duration": ["1 s"]}, together=True)
+
+
+def test_named_points_change_several_fields(base):
+    points = {"plain": {"flows.*.cc": "reno"}, "paced": {"flows.*.cc": "cubic", "flows.*.pacing": True}}
+    named = cclab.Study(base).vary(algorithm=points)
+    assert named.points() == [{"algorithm": "plain"}, {"algorithm": "paced"}]
+    flows = named.run().table("flows")
+    assert flows.select("algorithm", "cc").rows() == [("plain", "reno")] * 2 + [("paced", "cubic")] * 2
+
+
+def test_replications_have_the_same_seeds_at_every_point(run):
+    seeds = run.table("runs").group_by("network.rtt", "flows.0.cc").agg(pl.col("seed"), pl.col("replication"))
+    assert seeds["seed"].to_list() == [[1, 2]] * 6
+    assert seeds["replication"].to_list() == [[0, 1]] * 6
+    assert run.seeds == [1, 2]
+
+
+def test_seeds_count_up_from_the_scenarios_own(base):
+    assert cclab.Study(base.replace(seed=40)).replicate(3).seeds == [40, 41, 42]
+    assert cclab.Study(base).replicate(seeds=[9, 2**64 - 1]).seeds == [9, 2**64 - 1]
+    assert cclab.Study(base.replace(seed=40)).seeds == [40]
+
+
+def test_a_run_is_the_run_of_its_scenario(run, base):
+    """What a sweep measures is what `Scenario.run` measures."""
+    alone = base.replace({"network.rtt": "40 ms", "flows.0.cc": "vegas"}).run(seed=2).flows
+    mine = run.table("flows").filter(
+        pl.col("network.rtt") == "40 ms", pl.col("flows.0.cc") == "vegas", pl.col("seed") == 2
+    )
+    assert mine.select(alone.columns).equals(alone, null_equal=True)
+    links = run.table("links")
+    assert links.height == 12 * base.run().links.height
+
+
+MISTAKES = [
+    (lambda s: s.vary(), "vary: name a path and its values"),
+    (lambda s: s.vary({"network.rtt": "10 ms"}), "network.rtt: '10 ms' is not a list of values; write ['10 ms']"),
+    (lambda s: s.vary({"network.rtt": []}), "network.rtt: there are no values"),
+    (lambda s: s.vary({"network.rtt": ["1 ms", "1 ms"]}), "network.rtt: '1 ms' is there twice"),
+    (lambda s: s.vary({"network.rtt": [{1, 2}]}), "network.rtt: {1, 2} is not text, a number"),
+    (lambda s: s.vary({"network.rtt": ["1 ms"]}).vary({"network.rtt": ["2 ms"]}), "network.rtt: is varied already"),
+    (lambda s: s.vary(seed=[1, 2]), "seed: is a column of the tables; seeds are replicate's"),
+    (lambda s: s.vary(cc={"a": {"flows.0.cc": "reno"}}), "cc: is a column of the tables; choose another name"),
+    (lambda s: s.vary(a={"b": "reno"}), "a.b: 'reno' is not a table of paths and values"),
+    (lambda s: s.replicate(0), "replications: 0 is not a whole number from 1 on"),
+    (lambda s: s.replicate(), "replicate: give either"),
+    (lambda s: s.replicate(seeds=[1, 1]), "seeds: one is there twice"),
+    (lambda s: s.replicate(seeds=[]), "seeds: there are none"),
+    (lambda s: s.replicate(seeds=[-1]), "seeds: -1 is not a whole number from 0 to 2^64 - 1"),
+    (lambda s: s.vary({"flows.7.cc": ["reno"]}).check(), "flows.7.cc: there is no '7'; there is *, 0, 1"),
+    (lambda s: s.vary({"network.rttt": ["1 ms"]}).check(), 'network.rttt: unknown field (did you mean "rtt"?)'),
+    (lambda s: s.vary({"flows.0.cc.c": [1]}).check(), "flows.0.cc.c: 'c' leads into 'cubic', which is not a table"),
+    (lambda s: s.vary({"flows.0.cc": ["reno", "ren"]}).check(), '(did you mean "reno"?)'),
+    (lambda s: s.vary({"flows.0.cc": ["reno", "ren"]}).check(), '(at flows.0.cc = "ren")'),
+    (lambda s: s.table("flows"), "base: has not been run; run(out=DIR) first"),
+    (lambda _: cclab.Study("x.toml"), "scenario: 'x.toml' is not a Scenario"),
+    (lambda _: cclab.Study(cclab.Scenario.from_toml(cclab._core.example()), keep="all"), "keep: 'all' is not one of"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "said"), MISTAKES)
+def test_mistakes_name_the_field(base, mistake, said):
+    with pytest.raises((cclab.StudyError, cclab.ResultError)) as error:
+        mistake(cclab.Study(base))
+    assert said in str(error.value)
+
+
+def test_nothing_runs_if_one_point_is_wrong(base, tmp_path):
+    wrong = cclab.Study(base).vary({"network.rtt": ["10 ms", "ten ms"], "flows.0.cc": ["reno", "cubic"]})
+    with pytest.raises(cclab.StudyError, match="and 1 more points") as error:
+        wrong.run(tmp_path / "store")
+    assert "network.rtt" in str(error.value)
+    assert not (tmp_path / "store").exists()
+
+
+_LEAF = st.one_of(st.booleans(), st.integers(-5, 5), st.text("ab", max_size=3))
+_TREE = st.recursive(
+    _LEAF,
+    lambda inner: st.one_of(
+        st.dictionaries(st.text("xyz", min_size=1, max_size=2), inner, min_size=1, max_size=3),
+        st.lists(inner, min_size=1, max_size=3),
+    ),
+    max_leaves=12,
+)
+
+
+def _paths(tree, path=()):
+    yield path
+    inner = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for name, value in inner:
+        yield from _paths(value, (*path, str(name)))
+
+
+def _at(tree, path):
+    for name in path:
+        tree = tree[int(name)] if isinstance(tree, list) else tree[name]
+    return tree
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.dictionaries(st.text("xyz", min_size=1, max_size=2), _TREE, min_size=1, max_size=3), st.data())
+def test_setting_a_path_changes_that_and_nothing_else(tree, data):
+    before = json.dumps(tree)
+    path = data.draw(st.sampled_from([p for p in _paths(tree) if p]))
+    after = changed(tree, {".".join(path): "new"})
+    assert _at(after, path) == "new"
+    for other in _paths(tree):
+        if other[: len(path)] != path and path[: len(other)] != other:
+            assert _at(after, other) == _at(tree, other)
+    assert json.dumps(tree) == before
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.fixed_dictionaries({"cc": st.text("ab"), "n": st.integers()}), min_size=1, max_size=5))
+def test_a_star_sets_all_of_a_list(flows):
+    after = changed({"flows": flows}, {"flows.*.cc": "new", "flows.0.n": 7})
+    assert [flow["cc"] for flow in after["flows"]] == ["new"] * len(flows)
+    assert after["flows"][0]["n"] == 7
+    assert [flow["n"] for flow in after["flows"][1:]] == [flow["n"] for flow in flows[1:]]
+
+
+# Keys.
+
+
+def keys(study, core="core", extra=None):
+    return [key for keys in make(study._design, core, extra or {}).keys for key in keys]
+
+
+def test_a_key_is_of_what_determines_a_run(study, base):
+    mine = keys(study)
+    assert len(set(mine)) == len(mine) == 12
+    assert keys(study) == mine
+    assert not set(keys(study, core="another")) & set(mine)
+    assert not set(keys(study, extra={"law:my": "hash"})) & set(mine)
+    assert set(keys(study.replicate(3))) > set(mine)  # more replications repeat nothing
+    other_words = cclab.Study(base.replace({"network.rtt": "0.04 s"})).replicate(2)
+    assert keys(other_words) == keys(cclab.Study(base).replicate(2))  # of what is meant, not of how it is written
+    assert not set(keys(cclab.Study(base, keep="samples"))) & set(keys(cclab.Study(base)))
+
+
+def test_points_that_are_equal_run_once(base, tmp_path):
+    twice = cclab.Study(base).vary({"network.rtt": ["40 ms", "0.04 s"]}).run(tmp_path)
+    assert twice.status() == {"points": 2, "runs": 1, "finished": 1, "failed": 0}
+    assert twice.table("runs")["network.rtt"].to_list() == ["40 ms", "0.04 s"]
+
+
+def test_a_design_survives_the_disk(study):
+    assert Design.from_json(json.loads(json.dumps(study._design.to_json()))) == study._design
+
+
+# Tables.
+
+
+def test_equal_studies_are_equal_tables(study, run, tmp_path):
+    again = study.run(tmp_path, workers=3)
+    for name in ("runs", "flows", "links"):
+        assert again.table(name).write_csv() == run.table(name).write_csv()
+    assert cclab.Study.load(tmp_path) == study
+    assert cclab.Study.load(tmp_path).table("flows").equals(run.table("flows"), null_equal=True)
+
+
+def test_the_columns_of_parameters_come_first(run, result):
+    assert run.table("flows").columns[:4] == ["network.rtt", "flows.0.cc", "replication", "seed"]
+    assert run.table("flows").columns[4:] == result.flows.columns
+    assert run.table("links").columns[4:] == result.links.columns
+    assert run.tables() == ["runs", "flows", "links", "failures", "timings"]
+    with pytest.raises(cclab.UnknownNameError, match='did you mean "flows"'):
+        run.table("flow")
+
+
+def test_no_clock_reaches_a_table_but_timings(run):
+    assert not [name for t in ("runs", "flows", "links") for name in run.table(t).columns if "wall" in name]
+    assert run.table("timings").height == 12
+
+
+def test_values_keep_their_type(base):
+    varied = cclab.Study(base).vary({"flows.0.count": [1, 2], "flows.0.cc": ["reno", {"name": "cubic", "c": 0.4}]})
+    table = varied.vary({"flows.*.pacing": [True, False]}).run().table("runs")
+    assert table.schema["flows.0.count"] == pl.Int64
+    assert table.schema["flows.*.pacing"] == pl.Boolean
+    assert set(table["flows.0.cc"]) == {"reno", '{"name": "cubic", "c": 0.4}'}
+
+
+def test_samples_are_kept_where_asked_for(base, tmp_path):
+    kept = cclab.Study(base, keep="samples").vary({"network.rtt": ["10 ms", "40 ms"]}).run(tmp_path)
+    result = kept.result(point=1)
+    assert result.digest == base.run().digest
+    assert result.samples.height > 0
+    assert kept.table("runs")["digest"][1] == result.digest
+    with pytest.raises(cclab.ResultError, match="only summaries are kept"):
+        cclab.Study(base).run().result()
+
+
+def test_a_study_that_was_cut_off_can_be_loaded(study, tmp_path):
+    class Enough(Exception):
+        pass
+
+    def stop(at: Progress) -> None:
+        if at.finished:
+            raise Enough
+
+    with pytest.raises(Enough):
+        study.replicate(200).run(tmp_path, progress=stop)
+    half = cclab.Study.load(tmp_path)
+    status = half.status()
+    assert 0 < status["finished"] < status["runs"] == 1200
+    assert half.table("runs").height == status["finished"]
+    assert half.table("flows").height == 2 * status["finished"]
+
+
+def test_an_empty_store_has_empty_tables(study, tmp_path):
+    Store(tmp_path, create=True).write_manifest(
+        {"design": study._design.to_json(), "plan": make(study._design, core_digest(), {}).to_json()}
+    )
+    for name in ("runs", "flows", "failures", "timings"):
+        assert cclab.load(tmp_path).table(name).height == 0
+
+
+# Failures.
+
+
+def failing(base):
+    """One of three points uses up its budget of events."""
+    return cclab.Study(base).vary(max_events=[10**6, 100, 10**7]).replicate(2)
+
+
+def test_a_failing_run_is_kept_as_a_failure(base, tmp_path):
+    done = failing(base).run(tmp_path)
+    assert done.status() == {"points": 3, "runs": 6, "finished": 4, "failed": 2}
+    failures = done.table("failures")
+    assert failures.select("max_events", "replication", "seed").rows() == [(100, 0, 1), (100, 1, 2)]
+    assert failures["error"].str.contains("budget of 100 events").all()
+    assert done.table("flows")["max_events"].unique(maintain_order=True).to_list() == [10**6, 10**7]
+
+
+def test_failures_are_run_again_when_asked_for(base, tmp_path):
+    store = failing(base).run(tmp_path)._results()[0]
+    kept = {name: (tmp_path / "failures" / name).stat().st_mtime_ns for name in os.listdir(tmp_path / "failures")}
+    assert len(kept) == 2
+    failing(base).run(tmp_path)
+    assert {n: (tmp_path / "failures" / n).stat().st_mtime_ns for n in os.listdir(tmp_path / "failures")} == kept
+    failing(base).run(tmp_path, retry_failed=True)
+    assert {n: (tmp_path / "failures" / n).stat().st_mtime_ns for n in os.listdir(tmp_path / "failures")} != kept
+    good = failing(base)._planned(tmp_path, {})[0].keys[0][0]  # one that runs well now, and had failed by bad luck
+    store.put_failure(good, "out of memory")
+    for path in (tmp_path / "runs").iterdir():
+        path.unlink()
+    assert failing(base).run(tmp_path).status()["failed"] == 3
+    assert failing(base).run(tmp_path, retry_failed=True).status() == {
+        "points": 3, "runs": 6, "finished": 4, "failed": 2,
+    }  # fmt: skip
+
+
+# Executors.
+
+
+def _set_environment(name: str, value: str) -> None:
+    os.environ[name] = value
+
+
+def test_a_pool_of_processes_gives_the_same(study, run, tmp_path):
+    with executors.processes(2) as pool:
+        done = study.run(tmp_path, executor=pool, setup=Setup(_set_environment, ("CCLAB_TEST", "1")))
+    assert done.table("flows").write_csv() == run.table("flows").write_csv()
+    assert "CCLAB_TEST" not in os.environ  # the set-up is the workers'
+
+
+def test_any_executor_does(study, run, tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        assert study.run(tmp_path / "t", executor=pool).table("flows").write_csv() == run.table("flows").write_csv()
+    with ProcessPoolExecutor(1, initializer=executors.initialise_process) as pool:  # forked, where that is the default
+        assert study.run(tmp_path / "p", executor=pool).table("flows").write_csv() == run.table("flows").write_csv()
+
+
+def test_few_runs_are_handed_out_at_once(study, tmp_path):
+    """So that a slow worker has no long line of its own, and a study of any size needs little memory."""
+    most = 0
+
+    class Counting(ThreadPoolExecutor):
+        def submit(self, *args, **kwargs):
+            nonlocal most
+            most = max(most, self._work_queue.qsize())
+            return super().submit(*args, **kwargs)
+
+    with Counting(2) as pool:
+        study.replicate(20).run(tmp_path, executor=pool)
+    assert most <= 5
+
+
+def test_lost_workers_stop_the_sweep_and_keep_what_is_finished(study, tmp_path):
+    def kill(at: Progress) -> None:
+        if at.finished:
+            for process in list(pool._processes.values()):
+                process.kill()
+
+    with (
+        ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool,
+        pytest.raises(cclab.RunError, match="the workers were lost"),
+    ):
+        study.replicate(100).run(tmp_path, executor=pool, progress=kill)
+    assert cclab.load(tmp_path).status()["finished"] > 0
+
+
+def test_a_worker_with_another_build_is_refused(study, tmp_path, monkeypatch):
+    monkeypatch.setattr("cclab.sweep.run.core_digest", lambda: "another")
+    with pytest.raises(cclab.StudyError, match="another build of cclab"):
+        study.run(tmp_path)
+
+
+# Progress.
+
+
+def test_time_is_shared_out_by_work(base):
+    short, long = (base.replace(duration=d).to_dict(full=True) for d in ("1 s", "10 s"))
+    assert work(long) == pytest.approx(10 * work(short))
+    assert work(short) == pytest.approx(10e6 / 12e3)
+    costs = Costs([1.0, 10.0, 100.0])
+    assert list(costs.of_points()) == [1.0, 10.0, 100.0]
+    costs.add(0, 2.0)
+    assert list(costs.of_points()) == [2.0, 20.0, 200.0]  # what is not measured, in proportion
+    costs.add(1, 5.0)
+    assert costs.of_points()[1] == 5.0
+
+
+@pytest.mark.parametrize(
+    "scenario", sorted((Path(__file__).parents[1] / "scenarios").glob("*.toml")), ids=lambda p: p.stem
+)
+def test_every_topology_has_work(scenario):
+    assert work(cclab.Scenario.load(scenario).to_dict(full=True)) >= 1.0
+
+
+def test_progress_is_by_work_and_ends_at_one(base, tmp_path):
+    seen: list[Progress] = []
+    mixed = cclab.Study(base).vary(duration=["100 ms", "20 s"]).replicate(4)
+    mixed.run(tmp_path, progress=seen.append)
+    assert [at.share for at in seen] == sorted(at.share for at in seen) or seen[0].share < 0.2
+    assert (seen[-1].share, seen[-1].finished, seen[-1].remaining_s) == (1.0, 8, 0.0)
+    mixed.run(tmp_path, progress=seen.append)
+    assert seen[-1] == Progress(8, 8, 0, 1.0, 0.0)
+
+
+def test_how_long_is_left_in_words():
+    assert [duration(s) for s in (0.4, 89, 91, 3600, 5400, 7500, 36e3, 9e5)] == [
+        "about 0 s", "about 89 s", "about 2 min", "about 60 min", "about 1 h 30 min", "about 2 h 5 min", "about 10 h",
+        "about 10.4 days",
+    ]  # fmt: skip
+
+
+def test_no_terminal_no_bar_but_a_line_now_and_then(monkeypatch, capsys):
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    with Display("study") as display:
+        for now in (1.0, 11.0, 12.0, 60.0, 72.0):  # noqa: B007 - the clock reads it
+            display(Progress(100, 40, 1, 0.5, 30.0))
+    assert capsys.readouterr().err.splitlines() == ["study: 40 of 100 runs, 50 %, 1 failed, about 30 s left"] * 2
+
+
+def test_an_expected_time_comes_from_the_beginnings_of_runs(base, tmp_path):
+    study = cclab.Study(base).vary(duration=["1 s", "2 s"]).replicate(10)
+    todo, seconds = study.left(tmp_path / "none")
+    assert todo == 20
+    assert 0 < seconds < 60
+    assert not (tmp_path / "none").exists()
+    assert failing(base).left(tmp_path / "none")[1] < 60  # a run that fails at once does not take for ever
+    study.run(tmp_path / "store")
+    assert study.left(tmp_path / "store")[0] == 0
+
+
+# The store.
+
+
+def test_a_store_is_a_parquet_dataset(run):
+    rows = pl.scan_parquet(run.place / "runs" / "*.parquet").select("key", "flows").explode("flows").unnest("flows")
+    assert rows.collect().height == run.table("flows").height
+
+
+def test_what_is_no_store_is_left_alone(study, tmp_path):
+    write(tmp_path / "thesis.tex", "years of work")
+    with pytest.raises(cclab.ResultError, match=r"holds something that is no sweep \(thesis.tex\)"):
+        study.run(tmp_path)
+    with pytest.raises(cclab.ResultError, match="is a file"):
+        study.run(tmp_path / "thesis.tex")
+    with pytest.raises(cclab.ResultError, match=r"no sweep.json"):
+        Store(tmp_path)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+    with pytest.raises(cclab.ResultError, match="no such folder"):
+        cclab.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"schema": "cclab.sweep/9"}', '{"schema": "cclab.sweep/1"}', "[1]"])
+def test_a_damaged_store_says_so(study, tmp_path, text):
+    study.run(tmp_path)
+    write(tmp_path / "sweep.json", text)
+    with pytest.raises(cclab.ResultError, match=r"damaged|this cclab reads"):
+        cclab.load(tmp_path)
+
+
+def test_a_damaged_run_says_what_to_do(study, tmp_path):
+    study.run(tmp_path)
+    part = next((tmp_path / "runs").iterdir())
+    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(cclab.ResultError, match="remove it, and its runs will be run again"):
+        cclab.load(tmp_path).table("flows")
+
+
+def test_merging_changes_no_table(base, tmp_path, monkeypatch):
+    monkeypatch.setattr("cclab.sweep.store.PART", 5)
+    monkeypatch.setattr("cclab.sweep.run.PART", 5)
+    small = cclab.Study(base.replace(duration="50 ms")).vary({"network.rtt": ["10 ms", "20 ms", "30 ms"]})
+    whole = small.replicate(11).run(tmp_path / "whole").table("flows").write_csv()
+    for n in (1, 2, 5, 11):
+        grown = small.replicate(n).run(tmp_path / "grown")
+    assert grown.table("flows").write_csv() == whole
+    files = os.listdir(tmp_path / "grown" / "runs")
+    assert all(name.startswith("part-") for name in files)
+    assert len(files) <= 33 / 5 + 1
+    assert small.replicate(2).run(tmp_path / "grown").table("runs").height == 6  # a study that has shrunk again
+    # Killed between writing a part and removing what it holds: every run is there twice.
+    store = Store(tmp_path / "grown")
+    rows = pl.concat(pl.read_parquet(store.runs / name) for name in files)
+    for row in rows.head(7).iter_slices(1):
+        store.put(row)
+    assert cclab.Study.load(tmp_path / "grown").table("runs").height == 6
+    assert small.replicate(11).run(tmp_path / "grown").table("flows").write_csv() == whole
+    store.merge()
+    assert sum(pl.read_parquet(path).height for path in store.runs.iterdir()) == 33
+
+
+def test_runs_of_another_build_do_not_mix(study, run, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("cclab.sweep.job.core_digest", lambda: "an older build")
+        patch.setattr("cclab.sweep.run.core_digest", lambda: "an older build")
+        study.run(tmp_path)
+    assert cclab.load(tmp_path).table("runs").height == 12
+    again = study.run(tmp_path)
+    assert again.table("timings").height == 12
+    assert again.table("flows").write_csv() == run.table("flows").write_csv()
+    assert sum(pl.read_parquet(path).height for path in (tmp_path / "runs").iterdir()) == 24
+
+
+def test_a_claim_is_one_processs_own(tmp_path):
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from pathlib import Path; from cclab.sweep.store import Store\n"
+        "s = Store(Path(sys.argv[1]), create=True); print(s.claim('a' * 64), s.claim('b' * 64), flush=True)\n"
+        "sys.stdin.read()"
+    )
+    first = subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert first.stdout.readline() == "True True\n"
+        mine = Store(tmp_path, create=True)
+        assert not mine.claim("a" * 64)
+        assert mine.claim("c" * 64)
+        first.kill()
+        first.wait()
+        assert mine.claim("a" * 64)  # a claim ends with its process, however that ends
+    finally:
+        first.kill()
+        first.communicate()
+
+
+# TOML.
+
+STUDY = """
+name = "rtt-and-law"
+scenario = "base.toml"
+replications = 2
+
+[vary]
+"flows.0.cc" = ["reno", "cubic"]
+network.rtt = ["10 ms", "40 ms"]
+
+[[together]]
+network.rate = ["5 Mbit/s", "10 Mbit/s"]
+network.queue.limit = ["10 packets", "20 packets"]
+
+[points.peer.reno]
+"flows.1.cc" = "reno"
+
+[points.peer.vegas]
+"flows.1.cc" = "vegas"
+"flows.1.pacing" = true
+"""
+
+
+@pytest.fixture
+def folder(base, tmp_path):
+    write(tmp_path / "base.toml", base.to_toml())
+    write(tmp_path / "study.toml", STUDY)
+    return tmp_path
+
+
+def test_toml_says_the_same_as_python(base, folder):
+    python = (
+        cclab.Study(base, name="rtt-and-law")
+        .vary({"flows.0.cc": ["reno", "cubic"], "network.rtt": ["10 ms", "40 ms"]})
+        .vary(
+            {"network.rate": ["5 Mbit/s", "10 Mbit/s"], "network.queue.limit": ["10 packets", "20 packets"]},
+            together=True,
+        )
+        .vary(peer={"reno": {"flows.1.cc": "reno"}, "vegas": {"flows.1.cc": "vegas", "flows.1.pacing": True}})
+        .replicate(2)
+    )
+    assert cclab.Study.load(folder / "study.toml") == python
+    assert len(python) == 32
+    inline = {**tomllib.loads(STUDY), "scenario": base.to_dict()}
+    write(folder / "inline.toml", tomli_w.dumps(inline))
+    assert cclab.Study.load(folder / "inline.toml") == python
+
+
+BAD_STUDIES = [
+    ("scenari = 1", 'scenari: unknown field (did you mean "scenario"?); allowed: name, scenario, replications'),
+    ("", "scenario: missing; name a file"),
+    ("scenario = 3", "scenario: 3 is neither text nor a table"),
+    ('scenario = "no.toml"', "no.toml: no such file"),
+    ("[scenario]\nduration = 5", "scenario.duration: 5 "),
+    ('scenario = "base.toml"\nvary = 3', "vary: 3 is not a table of paths"),
+    ('scenario = "base.toml"\n[vary]\nnetwork.rtt = "1 ms"', 'vary.network.rtt: "1 ms" is not a list of values; write ["1 ms"]'),
+    ('scenario = "base.toml"\n[together]\nnetwork.rtt = ["1 ms"]', "is not a list of tables; write [[together]]"),
+    ('scenario = "base.toml"\npoints = 3', "points: 3 is not a table; write [points.NAME.LABEL]"),
+    ('scenario = "base.toml"\n[points]\nx = 3', "points.x: 3 is not a table"),
+    ('scenario = "base.toml"\n[points.x]\ny = 3', "points.x.y: 3 is not a table of paths and values"),
+    ('scenario = "base.toml"\nreplications = 2\nseeds = [1]', "seeds: give either replications or seeds"),
+    ('scenario = "base.toml"\nreplications = "2"', "replications: '2' is not a whole number"),
+    ('scenario = "base.toml"\nreplications = true', "replications: True is not a whole number"),
+    ('scenario = "base.toml"\nseeds = 2', "seeds: 2 is not a list of whole numbers"),
+    ('scenario = "base.toml"\nkeep = "all"', "keep: 'all' is not one of summary, samples"),
+    ('scenario = "base.toml"\nbackend = "real"', "backend: 'real' is not one of"),
+    ('scenario = "base.toml"\nname = 3', "name: 3 is not text"),
+    ('scenario = "base.toml"\n[vary]\nx = [2020-01-01]', "x: datetime.date(2020, 1, 1) is not text"),
+    ("a = ", "Invalid value"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), BAD_STUDIES)
+def test_mistakes_in_toml_name_the_field(cli, folder, text, said):
+    path = write(folder / "bad.toml", text)
+    status, out, err = cli("sweep", path, "--out", folder / "store")
+    assert (status, out) == (2, "")
+    assert said in err
+    assert all(line.startswith(f"error: {path}: ") for line in err.splitlines())
+    assert not (folder / "store").exists()
+
+
+def test_a_mistake_in_a_point_is_told_before_anything_runs(cli, folder):
+    path = write(folder / "bad.toml", 'scenario = "base.toml"\n[vary]\nflows.0.cc = ["reno", "rno"]')
+    status, _, err = cli("sweep", path, "--out", folder / "store")
+    assert status == 2
+    assert '(did you mean "reno"?)' in err
+    assert '(at flows.0.cc = "rno")' in err
+
+
+# The command line.
+
+
+def test_sweep_and_query(cli, folder):
+    store = folder / "store"
+    status, out, err = cli("sweep", folder / "study.toml", "--out", store, "--dry-run")
+    assert status == 0
+    assert "32" in out
+    assert not store.exists()
+    status, out, err = cli("sweep", folder / "study.toml", "--out", store, "--workers", 1)
+    assert (status, out) == (0, f"{store}\n")
+    assert "32 runs (16 points × 2 replications)" in err
+    assert "32 of 32 runs are finished" in err
+    status, out, err = cli("sweep", store)  # a store goes on by itself
+    assert (status, out) == (0, f"{store}\n")
+    sql = (
+        'SELECT "network.rtt", count(*) AS n, avg(goodput_bps) AS mean FROM flows GROUP BY "network.rtt" ORDER BY mean'
+    )
+    status, out, err = cli("query", store, sql)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0].split() == ["network.rtt", "n", "mean"]
+    status, out, err = cli("query", store, sql, "--format", "csv")
+    assert out.splitlines()[0] == "network.rtt,n,mean"
+    status, out, err = cli("query", store, "SELECT fct_s, seed FROM flows LIMIT 1", "--format", "json")
+    assert json.loads(out) == [{"fct_s": None, "seed": 1}]
+
+
+def test_query_says_what_there_is(cli, run, result, tmp_path):
+    for sql, said in (
+        ("SELECT * FROM flow", "relation 'flow' was not found; there is runs, flows, links, failures, timings"),
+        ("SELECT good FROM flows", 'unable to find column "good"; valid columns: ["network.rtt"'),
+        ("SELECT network.rtt FROM flows", 'a name with dots is quoted: "network.rtt"'),
+        ("SELEC", "sql parser error"),
+        ("", "one (and only one) statement"),
+    ):
+        status, out, err = cli("query", run.place, sql)
+        assert (status, out) == (2, "")
+        assert said in err
+    result.save(tmp_path / "r")
+    status, out, _ = cli("query", tmp_path / "r", "SELECT label FROM flows", "--format", "csv")
+    assert (status, out) == (0, "label\ncubic-1\ncubic-2\nreno-1\n")
+    status, _, err = cli("query", tmp_path / "none", "SELECT 1")
+    assert status == 2
+    assert "no such folder" in err
+
+
+def test_failures_show_in_the_status(cli, folder):
+    path = write(folder / "fail.toml", 'scenario = "base.toml"\nreplications = 3\n[vary]\nmax_events = [100, 1000000]')
+    for more in ((), ("--retry-failed",)):
+        status, out, err = cli("sweep", path, "--out", folder / "store", *more)
+        assert (status, out) == (1, f"{folder / 'store'}\n")
+        assert "3 of 6 runs are finished" in err
+        assert "3 failed:" in err
+        assert "3 x the run used up its budget of 100 events" in err
+        assert "--retry-failed" in err
+
+
+def test_dask_takes_no_workers(cli, folder):
+    status, _, err = cli("sweep", folder / "study.toml", "--dask", "tcp://127.0.0.1:1", "--workers", 2)
+    assert status == 2
+    assert "--dask brings its own workers" in err
+
+
+def test_two_sweeps_of_one_process_do_no_harm(study, run, tmp_path):
+    both = [threading.Thread(target=study.run, args=(tmp_path,)) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert cclab.load(tmp_path).table("flows").write_csv() == run.table("flows").write_csv()
