@@ -50,8 +50,8 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "algorithms",
-    "register",
     "load",
+    "register",
 ]
 
 # Loaded when first asked for, so that `import cclab` and `cclab --help` are quick.
@@ -65,8 +65,8 @@ _LAZY = {
     "Scenario": "cclab.scenario",
     "Study": "cclab.sweep.study",
     "__version__": "cclab._core",
-    "register": "cclab.laws",
     "load": "cclab.sweep.query",
+    "register": "cclab.laws",
 }
 
 

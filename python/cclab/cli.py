@@ -221,6 +221,7 @@ def plot(folder: Path, kind: str, out: Path | None) -> None:
 @click.option("--dask", metavar="ADDRESS", help="On a Dask cluster: its scheduler's address, or its scheduler file.")
 @click.option("--retry-failed", is_flag=True, help="Run those again that failed before.")
 @click.option("--dry-run", is_flag=True, help="Check everything, say how many runs it is and how long they will take.")
+@ALGORITHMS
 def sweep(
     study: Path, out: Path | None, workers: int | None, processes: bool, dask: str | None, retry_failed: bool,
     dry_run: bool,

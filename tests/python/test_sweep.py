@@ -19,7 +19,7 @@ import cclab
 from cclab.scenario import changed
 from cclab.sweep import executors
 from cclab.sweep.display import Display, duration
-from cclab.sweep.job import Setup, core_digest
+from cclab.sweep.job import core_digest
 from cclab.sweep.plan import Design, make, work
 from cclab.sweep.run import Costs, Progress
 from cclab.sweep.store import Store
@@ -201,8 +201,8 @@ def test_a_star_sets_all_of_a_list(flows):
 # Keys.
 
 
-def keys(study, core="core", extra=None):
-    return [key for keys in make(study._design, core, extra or {}).keys for key in keys]
+def keys(study, core="core"):
+    return [key for keys in make(study._design, core).keys for key in keys]
 
 
 def test_a_key_is_of_what_determines_a_run(study, base):
@@ -210,7 +210,6 @@ def test_a_key_is_of_what_determines_a_run(study, base):
     assert len(set(mine)) == len(mine) == 12
     assert keys(study) == mine
     assert not set(keys(study, core="another")) & set(mine)
-    assert not set(keys(study, extra={"law:my": "hash"})) & set(mine)
     assert set(keys(study.replicate(3))) > set(mine)  # more replications repeat nothing
     other_words = cclab.Study(base.replace({"network.rtt": "0.04 s"})).replicate(2)
     assert keys(other_words) == keys(cclab.Study(base).replicate(2))  # of what is meant, not of how it is written
@@ -289,7 +288,7 @@ def test_a_study_that_was_cut_off_can_be_loaded(study, tmp_path):
 
 def test_an_empty_store_has_empty_tables(study, tmp_path):
     Store(tmp_path, create=True).write_manifest(
-        {"design": study._design.to_json(), "plan": make(study._design, core_digest(), {}).to_json()}
+        {"design": study._design.to_json(), "plan": make(study._design, core_digest()).to_json()}
     )
     for name in ("runs", "flows", "failures", "timings"):
         assert cclab.load(tmp_path).table(name).height == 0
@@ -320,7 +319,7 @@ def test_failures_are_run_again_when_asked_for(base, tmp_path):
     assert {n: (tmp_path / "failures" / n).stat().st_mtime_ns for n in os.listdir(tmp_path / "failures")} == kept
     failing(base).run(tmp_path, retry_failed=True)
     assert {n: (tmp_path / "failures" / n).stat().st_mtime_ns for n in os.listdir(tmp_path / "failures")} != kept
-    good = failing(base)._planned(tmp_path, {})[0].keys[0][0]  # one that runs well now, and had failed by bad luck
+    good = failing(base)._planned(tmp_path)[0].keys[0][0]  # one that runs well now, and had failed by bad luck
     store.put_failure(good, "out of memory")
     for path in (tmp_path / "runs").iterdir():
         path.unlink()
@@ -333,15 +332,10 @@ def test_failures_are_run_again_when_asked_for(base, tmp_path):
 # Executors.
 
 
-def _set_environment(name: str, value: str) -> None:
-    os.environ[name] = value
-
-
 def test_a_pool_of_processes_gives_the_same(study, run, tmp_path):
     with executors.processes(2) as pool:
-        done = study.run(tmp_path, executor=pool, setup=Setup(_set_environment, ("CCLAB_TEST", "1")))
+        done = study.run(tmp_path, executor=pool)
     assert done.table("flows").write_csv() == run.table("flows").write_csv()
-    assert "CCLAB_TEST" not in os.environ  # the set-up is the workers'
 
 
 def test_any_executor_does(study, run, tmp_path):
@@ -703,3 +697,55 @@ def test_two_sweeps_of_one_process_do_no_harm(study, run, tmp_path):
     for thread in both:
         thread.join()
     assert cclab.load(tmp_path).table("flows").write_csv() == run.table("flows").write_csv()
+
+
+# Laws written in Python.
+
+LAW = """
+import cclab
+
+class {name}(cclab.CongestionControl):
+    def on_ack(self, ack):
+        {body}
+        self.cwnd_segments += {a} / self.cwnd_segments
+
+    def on_congestion(self, event):
+        self.cwnd_segments = self.ssthresh_segments = max(self.cwnd_segments / 2, 2)
+"""
+
+
+def test_laws_written_in_python_travel_to_workers_and_count_in_the_key(base, tmp_path):
+    from cclab import laws
+
+    def named(a):
+        laws.load(write(tmp_path / "law.py", LAW.format(name="SweptLaw", body="", a=a)))
+        return cclab.Study(base).vary({"flows.0.cc": ["reno", "swept-law"]})
+
+    threads = named(1).run(tmp_path / "threads")
+    with executors.processes(1) as pool:
+        assert (
+            named(1).run(tmp_path / "p", executor=pool).table("flows").write_csv() == threads.table("flows").write_csv()
+        )
+    before = keys(named(1))
+    after = keys(named(2))
+    assert before[0] == after[0]  # Reno's run is the same
+    assert before[1] != after[1]
+    assert named(3).run(tmp_path / "threads").table("timings").height == 2
+    assert len(list((tmp_path / "threads" / "timings").iterdir())) == 2  # only the law's run was run again
+
+
+def test_an_error_in_a_law_is_kept_with_its_traceback(base, tmp_path):
+    from cclab import laws
+
+    laws.load(write(tmp_path / "law.py", LAW.format(name="BrokenLaw", body="1 / 0", a=1)))
+    done = cclab.Study(base).vary({"flows.0.cc": ["reno", "broken-law"]}).run(tmp_path / "store")
+    assert done.status()["failed"] == 1
+    error = done.table("failures")["error"][0]
+    assert "ZeroDivisionError" in error
+    assert "law.py" in error
+
+
+def test_a_law_of_a_file_in_a_sweep_from_the_command_line(cli, folder):
+    law = write(folder / "law.py", LAW.format(name="FiledLaw", body="", a=1))
+    path = write(folder / "law.toml", 'scenario = "base.toml"\n[vary]\nflows.0.cc = ["reno", "filed-law"]')
+    assert cli("sweep", path, "--out", folder / "store", "--algorithms", law)[0] == 0

@@ -10,34 +10,30 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cclab import _core
+from cclab import _core, laws
 from cclab.errors import CclabError, StudyError
 from cclab.scenario import Scenario, simulate
 
 
 @dataclass(frozen=True)
-class Setup:
-    """What a worker process does once before its first run, e.g. to get to know a law written in Python.
+class Job:
+    """All that a worker needs for one run; can be pickled.
 
     Attributes:
-        call: A function that can be pickled.
-        args: Its arguments.
+        key: Of the run.
+        scenario: Checked.
+        seed: Of the run.
+        backend: What runs it.
+        core: Hash of the compiled core that it is for.
+        laws: Congestion controls written in Python, as `cclab.laws.ship` packs them; `None` where they are known.
     """
-
-    call: Callable[..., object]
-    args: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True)
-class Job:
-    """All that a worker needs for one run; can be pickled."""
 
     key: str
     scenario: Scenario
     seed: int
     backend: str
     core: str
-    setup: Setup | None = None
+    laws: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -69,9 +65,6 @@ def core_digest() -> str:
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:32]
 
 
-_ready: set[bytes] = set()
-
-
 def run_job(job: Job, progress: Callable[[float], None] | None = None) -> Outcome:
     """Run it; an error of the run is an outcome, too.
 
@@ -83,24 +76,25 @@ def run_job(job: Job, progress: Callable[[float], None] | None = None) -> Outcom
             f"a worker has another build of cclab (core {core_digest()[:8]}, here {job.core[:8]}); "
             "install the same wheel everywhere"
         )
-    _prepare(job.setup)
     try:
+        if job.laws is not None:
+            _install(job.laws)
         raw, wall_s, cpu_s = simulate(job.scenario, job.seed, job.backend, progress)
     except Stopped:
         raise
-    except CclabError as error:
-        return Outcome(job.key, None, str(error), 0.0, 0.0)
     except Exception as error:
-        return Outcome(job.key, None, "".join(traceback.format_exception(error)).rstrip(), 0.0, 0.0)
+        return Outcome(job.key, None, _told(error), 0.0, 0.0)
     return Outcome(job.key, raw, None, wall_s, cpu_s)
 
 
-def _prepare(setup: Setup | None) -> None:
-    if setup is None:
-        return
-    import pickle
+@cache
+def _install(shipped: bytes) -> None:
+    laws.install(shipped)
 
-    name = pickle.dumps(setup)
-    if name not in _ready:
-        setup.call(*setup.args)
-        _ready.add(name)
+
+def _told(error: Exception) -> str:
+    """An error of ours in its own words, after the traceback of what a law of the user's raised; others as they are."""
+    if not isinstance(error, CclabError):
+        return "".join(traceback.format_exception(error)).rstrip()
+    cause = "".join(traceback.format_exception(error.__cause__)) if error.__cause__ is not None else ""
+    return cause + str(error)

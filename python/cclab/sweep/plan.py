@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cclab import laws
 from cclab.errors import ScenarioError, StudyError
 from cclab.scenario import Scenario, changed
 
@@ -119,18 +120,18 @@ class Plan:
         return dict(vars(self))
 
 
-def identity(design: Design, core: str, extra: Mapping[str, str]) -> str:
+def identity(design: Design, core: str) -> str:
     """Hash of all that determines a plan."""
-    return _hash([LAYOUT, design.to_json(), core, dict(extra)])
+    written = laws.fingerprint({"laws": [{"cc": name} for name in laws.registered()]})
+    return _hash([LAYOUT, design.to_json(), core, written])
 
 
-def make(design: Design, core: str, extra: Mapping[str, str]) -> Plan:
+def make(design: Design, core: str) -> Plan:
     """Check every point and give every run its key.
 
     Args:
         design: What to run.
         core: Hash of the compiled core.
-        extra: What else determines a run: name and hash, e.g. of the source of a law written in Python.
 
     Raises:
         StudyError: the scenarios of some points cannot be; each mistake once, with the points that have it.
@@ -152,13 +153,13 @@ def make(design: Design, core: str, extra: Mapping[str, str]) -> Plan:
         if mistakes:
             continue
         checked.pop("seed")
-        determines = _hash([LAYOUT, checked, design.backend, design.keep, core, dict(extra)])
+        determines = _hash([LAYOUT, checked, design.backend, design.keep, core, laws.fingerprint(checked)])
         values.append(list(point))
         keys.append([hashlib.sha256(f"{determines} {seed}".encode()).hexdigest() for seed in design.seeds])
         works.append(work(checked))
     if mistakes:
         raise StudyError(_told(mistakes))
-    return Plan(identity(design, core, extra), design.parameters, values, list(design.seeds), keys, works)
+    return Plan(identity(design, core), design.parameters, values, list(design.seeds), keys, works)
 
 
 def _told(mistakes: dict[str, list[str]]) -> str:

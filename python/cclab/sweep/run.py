@@ -15,16 +15,17 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
+from cclab import laws
 from cclab.errors import CclabError, RunError
 from cclab.results import Result
 from cclab.scenario import simulate
 from cclab.sweep import executors
-from cclab.sweep.job import Job, Outcome, Setup, Stopped, core_digest, run_job
+from cclab.sweep.job import Job, Outcome, Stopped, core_digest, run_job
 from cclab.sweep.plan import Design, Plan
 from cclab.sweep.store import PART, Store, row_of
 
@@ -94,7 +95,6 @@ class Sweep:
         plan: Its points and keys.
         store: Where finished runs are kept; `None` to look at the plan only.
         report: Called now and then with the progress.
-        setup: What a worker does before its first run.
     """
 
     def __init__(
@@ -103,9 +103,8 @@ class Sweep:
         plan: Plan,
         store: Store | None,
         report: Callable[[Progress], None] | None,
-        setup: Setup | None = None,
     ) -> None:
-        self.design, self.plan, self.setup = design, plan, setup
+        self.design, self.plan = design, plan
         self._store = store
         self._report = report
         self._changes = [changes for _, changes in design.points()]
@@ -113,6 +112,7 @@ class Sweep:
             key: _Run(key, p, r) for p, keys in reversed(list(enumerate(plan.keys))) for r, key in enumerate(keys)
         }
         self._costs = Costs(plan.work)
+        self._laws = laws.ship() if laws.registered() else None
         self._shares: dict[str, float] = {}  # of runs under way in threads
         self._stop = threading.Event()
         self._done: set[str] = set()
@@ -224,10 +224,10 @@ class Sweep:
     def _submit(self, pool: Executor, run: _Run) -> Future[Outcome]:
         scenario = self.design.scenario_at(self._changes[run.point])
         seed = self.plan.seeds[run.replication]
-        job = Job(run.key, scenario, seed, self.design.backend, core_digest(), self.setup)
+        job = Job(run.key, scenario, seed, self.design.backend, core_digest())
         if isinstance(pool, ThreadPoolExecutor):
             return pool.submit(run_job, job, partial(self._share, run.key))
-        return pool.submit(run_job, job)
+        return pool.submit(run_job, replace(job, laws=self._laws))
 
     def _share(self, key: str, done: float) -> None:
         if self._stop.is_set():

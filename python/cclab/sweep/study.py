@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cclab.results import Result
-    from cclab.sweep.job import Setup
     from cclab.sweep.run import Progress
     from cclab.sweep.store import Store
 
@@ -165,7 +164,7 @@ class Study:
         Raises:
             StudyError: each mistake once, with the points that have it.
         """
-        planning.make(self._design, "", {})
+        planning.make(self._design, "")
         return self
 
     # Running it.
@@ -178,8 +177,6 @@ class Study:
         executor: Executor | None = None,
         progress: Callable[[Progress], None] | None = None,
         retry_failed: bool = False,
-        extra: Mapping[str, str] | None = None,
-        setup: Setup | None = None,
     ) -> Self:
         """Run what is not in the store yet.
 
@@ -193,8 +190,6 @@ class Study:
                 `Client.get_executor()`.
             progress: Called now and then, in this thread.
             retry_failed: Run those again that failed before.
-            extra: What else determines a run, by name, e.g. a hash of the source of a law.
-            setup: What a worker does once before its first run.
 
         Returns:
             The study with its tables.
@@ -210,19 +205,19 @@ class Study:
 
         folder = tempfile.TemporaryDirectory(prefix="cclab-study-") if out is None else None
         place = Path(folder.name if folder else out)  # type: ignore[arg-type]
-        plan, current = self._planned(place, extra or {})
+        plan, current = self._planned(place)
         store = Store(place, create=True)
         try:
             if not current:
                 store.write_manifest({"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()})
-            Sweep(self._design, plan, store, progress, setup).go(workers, executor, retry_failed)
+            Sweep(self._design, plan, store, progress).go(workers, executor, retry_failed)
         finally:
             store.close()
         study = self._of(self._design)
         study._kept, study._folder = (store, plan), folder
         return study
 
-    def _planned(self, place: Path, extra: Mapping[str, str]) -> tuple[Plan, bool]:
+    def _planned(self, place: Path) -> tuple[Plan, bool]:
         """Every point checked, every run with its key; and whether the store in `place` has this very plan."""
         from cclab.sweep.job import core_digest
         from cclab.sweep.store import Store, is_store
@@ -230,9 +225,9 @@ class Study:
         if len(self) > _MOST_RUNS:
             raise StudyError(f"{len(self):,} runs are more than {_MOST_RUNS:,}; split the study")
         earlier = Store(place).manifest()["plan"] if is_store(place) else {}
-        if earlier.get("identity") == planning.identity(self._design, core_digest(), extra):
+        if earlier.get("identity") == planning.identity(self._design, core_digest()):
             return Plan(**earlier), True  # checked when it was made
-        return planning.make(self._design, core_digest(), extra), False
+        return planning.make(self._design, core_digest()), False
 
     def left(self, place: str | Path, *, retry_failed: bool = False) -> tuple[int, float]:
         """How many runs `run(place)` would run now, and how long they would take one worker, in seconds.
@@ -246,7 +241,7 @@ class Study:
         from cclab.sweep.store import Store, is_store
 
         place = Path(place)
-        plan, _ = self._planned(place, {})
+        plan, _ = self._planned(place)
         sweep = Sweep(self._design, plan, Store(place) if is_store(place) else None, None)
         todo = sweep.todo(retry_failed)
         return len(todo), sweep.probe(todo)
