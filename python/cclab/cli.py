@@ -105,7 +105,12 @@ def init(file: Path) -> None:
 @cli.command(short_help="Run a scenario and print what happened.")
 @click.argument("scenario", type=_FOLDER)
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Instead of the scenario's own.")
-@click.option("--backend", type=click.Choice(["sim"]), default="sim", help="What runs it: sim, packet by packet.")
+@click.option(
+    "--backend",
+    type=click.Choice(["sim", "model"]),
+    default="sim",
+    help="What runs it: sim, packet by packet (default); model, closed formulas.",
+)
 @click.option("--out", type=_FOLDER, help="Keep tables, scenario and manifest in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @ALGORITHMS

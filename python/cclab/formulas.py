@@ -148,13 +148,13 @@ def hstcp_decrease(w: Numbers) -> Numbers:
     return np.where(np.asarray(w) <= _LOW_WINDOW, 0.5, (_HIGH_DECREASE - 0.5) * ratio + 0.5)
 
 
-def hstcp_increase(w: Numbers, p0: float = 0.078) -> Numbers:
+def hstcp_increase(w: Numbers) -> Numbers:
     """a(w), segments per RTT: w² p(w) 2 b/(2 − b), at least 1 (RFC 3649 §5).
 
-    p(w) is p0 / w^1.2; the RFC's table was made with p0 = 1/12.8.
+    p(w) is 1 / (12.8 w^1.2), with which the RFC made its table; its text rounds that to 0.078 / w^1.2.
     """
     w, b = np.asarray(w, float), hstcp_decrease(w)
-    return np.where(w <= _LOW_WINDOW, 1.0, np.maximum(1.0, w * w * (p0 / w**1.2) * 2 * b / (2 - b)))
+    return np.where(w <= _LOW_WINDOW, 1.0, np.maximum(1.0, w * w / (12.8 * w**1.2) * 2 * b / (2 - b)))
 
 
 def scalable(p: Numbers, a: float = 0.01, b: float = 0.125) -> Numbers:
@@ -233,29 +233,34 @@ class Sawtooth:
     decrease: Callable[[Numbers], Numbers]
 
 
-def _scalable_per_ack(w: Numbers, legacy: float = 16.0) -> Numbers:
-    return np.where(w <= legacy, 1 / w, 0.01)
+def scalable_sawtooth(
+    a: float = 0.01, b: float = 0.125, legacy_window: float = 16.0, *, legacy_halving: bool = True
+) -> Sawtooth:
+    """Scalable TCP, within its legacy window a Reno (T. Kelly 2003 §4); Linux: up to 100 segments, without halving."""
+    return Sawtooth(
+        lambda w: np.where(w <= legacy_window, 1 / w, a),
+        lambda w: np.where(legacy_halving & (w <= legacy_window), 0.5, b),
+    )
 
 
 SAWTEETH: Mapping[str, Sawtooth] = MappingProxyType(
     {
         "reno": Sawtooth(lambda w: 1 / w, lambda w: np.full_like(w, 0.5)),
         "hstcp": Sawtooth(lambda w: hstcp_increase(w) / w, hstcp_decrease),
-        # T. Kelly 2003 §4: below the legacy window of 16 segments it is Reno.
-        "scalable": Sawtooth(_scalable_per_ack, lambda w: np.where(w <= 16.0, 0.5, 0.125)),
+        "scalable": scalable_sawtooth(),
         "compound": Sawtooth(lambda w: np.where(w < 38, 1 / w, 0.125 * w**-0.25), lambda w: np.full_like(w, 0.5)),
     }
 )
 """The laws of `periodic` that depend on the window alone; CUBIC has the time too."""
 
 
-def periodic(law: str, p: Numbers, rtt_s: float = 0.1, *, tcp: bool = True, **given: Any) -> Numbers:
+def periodic(law: str | Sawtooth, p: Numbers, rtt_s: float = 0.1, *, tcp: bool = True, **given: Any) -> Numbers:
     """Mean window, in segments sent per RTT, when every 1/p-th packet is lost and every packet is acknowledged.
 
     The sawtooth is summed from one loss to the next until it repeats or, where it does not, over many cycles.
 
     Args:
-        law: A name in `SAWTEETH`, or `"cubic"`.
+        law: A `Sawtooth`, a name in `SAWTEETH`, or `"cubic"`.
         p: Share of packets lost.
         rtt_s: Constant round-trip time; only CUBIC depends on it.
         tcp: As a TCP sends it: whole segments (half of one less than W, on average), and a round trip of recovery
@@ -265,8 +270,8 @@ def periodic(law: str, p: Numbers, rtt_s: float = 0.1, *, tcp: bool = True, **gi
     packets = 1 / np.atleast_1d(np.asarray(p, float))
     if law == "cubic":
         mean = _cubic_periodic(packets, rtt_s, tcp, **given)
-    elif law in SAWTEETH and not given:
-        mean = _sawtooth_periodic(SAWTEETH[law], packets, tcp)
+    elif (sawtooth := SAWTEETH.get(law) if isinstance(law, str) else law) is not None and not given:
+        mean = _sawtooth_periodic(sawtooth, packets, tcp)
     else:
         known = ", ".join([*SAWTEETH, "cubic"])
         raise ValueError(f"law: {law!r} with {given} has no periodic response here; known: {known} (options: cubic's)")

@@ -15,7 +15,7 @@ from cclab.errors import RunError, ScenarioError
 if TYPE_CHECKING:
     from cclab.results import Result
 
-BACKENDS = ("sim",)
+BACKENDS = ("sim", "model")
 _SLICE = 1 << 16  # events between two looks at the clock and at Ctrl-C: some 10 ms
 
 
@@ -210,11 +210,12 @@ class Scenario:
 
         Args:
             seed: Instead of the scenario's own.
-            backend: `"sim"`, the packet-level simulator.
+            backend: `"sim"`, the packet-level simulator; `"model"`, closed formulas (docs/models/formulas.md).
             progress: Called now and then with the share of simulated time done, from 0 to 1.
 
         Raises:
             RunError: the event budget is used up, or a bug in cclab.
+            ScenarioError: the scenario is beyond the formulas of the model.
         """
         from cclab.results import Result
 
@@ -242,6 +243,11 @@ def simulate(
     if seed is not None and (type(seed) is not int or not 0 <= seed < 1 << 64):
         raise ScenarioError(f"seed: {seed!r} is not a whole number from 0 to 2^64 - 1")
     wall, cpu = time.perf_counter(), time.thread_time()
+    if backend == "model":
+        from cclab.model import solve
+
+        raw = solve(scenario._checked, seed)
+        return raw, time.perf_counter() - wall, time.thread_time() - cpu
     simulation = _core.Simulation(json.dumps(scenario._checked), seed)
     done = 0.0
     while done < 1.0:

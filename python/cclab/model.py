@@ -1,0 +1,306 @@
+"""The backend `"model"`: closed formulas in place of packets, in milliseconds.
+
+It knows one bottleneck with long flows and transfers of the laws in `LAWS`. A flow's rate is what its losses leave it,
+by a formula of `cclab.formulas`, or its share of the bottleneck, whichever is less. What no formula tells is NaN; a
+scenario beyond the formulas is refused with what they cannot do. See docs/models/formulas.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cclab import _core, formulas
+from cclab.errors import ScenarioError
+from cclab.formulas import Sawtooth
+
+LAWS = ("reno", "newreno", "hstcp", "scalable", "cubic")
+LINK = "bottleneck"
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12}
+_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def solve(checked: dict[str, Any], seed: int | None) -> dict[str, Any]:
+    """What the core would give for a checked scenario, by formulas.
+
+    Raises:
+        ScenarioError: each field that is beyond them, one per line.
+    """
+    if beyond := list(_beyond(checked)):
+        raise ScenarioError("\n".join(f"{line} (backend = model)" for line in beyond))
+    raw = _core.Simulation(json.dumps(_an_instant_of(checked)), seed).finish()
+    for table in ("flows", "links"):
+        raw[table] = {name: _unknown(name, column) for name, column in raw[table].items()}
+    for table in ("samples", "link_samples", "signals"):
+        raw[table] = {name: column[:0] for name, column in raw[table].items()}
+    duration, warmup = (_number(checked[field], _SECONDS) for field in ("duration", "warmup"))
+    flows = [flow for group in checked["flows"] for flow in [group] * group["count"]]
+    _fill(checked, raw, flows, duration, warmup)
+    goodput = raw["flows"]["goodput_bps"][[flow["kind"] == "tcp" for flow in flows]]
+    raw |= {"simulated_s": duration, "events": 0, "data_packets": 0, "packets": None, "capture": None}
+    raw["jain"] = float(np.sum(goodput) ** 2 / (len(goodput) * np.sum(goodput**2))) if len(goodput) else math.nan
+    numbers = {table: {name: list(map(str, of)) for name, of in raw[table].items()} for table in ("flows", "links")}
+    raw["digest"] = hashlib.sha256(json.dumps(numbers).encode()).hexdigest()[:32]
+    return raw
+
+
+# --- What it can do --------------------------------------------------------------------------------------------------
+
+
+def _beyond(checked: dict[str, Any]) -> Iterator[str]:
+    """Fields that no formula here covers."""
+    network = checked["network"]
+    if network["topology"] != "dumbbell":
+        yield f'network.topology: the model knows one bottleneck, "dumbbell", not "{network["topology"]}"'
+        return
+    if network["queue"]["discipline"] != "droptail":
+        yield f'network.queue.discipline: the model knows "droptail", not "{network["queue"]["discipline"]}"'
+    for field, plain in (
+        ("jitter", "none"),
+        ("reorder", "none"),
+        ("duplicate", "0%"),
+        ("schedule", []),
+        ("overhead", 0),
+    ):
+        if network[field] != plain:
+            yield f"network.{field}: the model knows none"
+    if network["access"]["rate"] != "unlimited":
+        yield "network.access.rate: the model knows access links without a limit"
+    yield from _beyond_in_loss(network["loss"], network["reverse"]["loss"])
+    for i, flow in enumerate(checked["flows"]):
+        where = f"flows[{i}]"
+        if flow["kind"] not in ("tcp", "cbr"):
+            yield f'{where}.kind: the model knows "tcp" and "cbr", not "{flow["kind"]}"'
+            continue
+        if flow["direction"] != "forward":
+            yield f'{where}.direction: the model knows "forward" only'
+        if flow["stop"] != "never":
+            yield f"{where}.stop: the model knows flows that go on to the end, and transfers"
+        if flow["kind"] == "tcp":
+            name = flow["cc"]["name"]
+            if name not in LAWS:
+                yield f'{where}.cc: the model has no formula for "{name}"; it knows {", ".join(LAWS)}'
+            if flow["ecn"]:
+                yield f"{where}.ecn: the model knows losses, not marks"
+
+
+def _beyond_in_loss(loss: dict[str, Any], back: dict[str, Any]) -> Iterator[str]:
+    given = {kind: loss[kind] for kind in ("data", "ack", "all") if _some(loss[kind])}
+    if "ack" in given or (back != loss and _some(back["ack"])):
+        yield "network.loss.ack: the model knows losses of data"
+    if "data" in given and "all" in given:
+        yield "network.loss: the model knows one kind of loss, not data and all at once"
+    for kind, of in given.items():
+        if isinstance(of, dict) and set(of) != {"every"}:
+            yield f"network.loss.{kind}: the model knows a probability and every n-th packet, not {json.dumps(of)}"
+
+
+def _some(loss: Any) -> bool:
+    return isinstance(loss, dict) or _probability(loss) > 0
+
+
+# --- Flows -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Share:
+    """What a flow does alone with its share of the bottleneck.
+
+    Attributes:
+        used: Share of it that is used, to 1.
+        queue_s: Mean time in the queue.
+        window: Mean window, in segments.
+    """
+
+    used: float
+    queue_s: float
+    window: float
+
+
+def _fill(
+    checked: dict[str, Any], raw: dict[str, Any], flows: list[dict[str, Any]], duration: float, warmup: float
+) -> None:
+    links, columns = raw["links"], raw["flows"]
+    at = list(links["name"]).index(LINK)
+    capacity = links["rate_bps"][at] if math.isfinite(links["rate_bps"][at]) else math.inf
+    p, periodic = _loss(checked["network"]["loss"])
+    wire = [_number(flow["packet_size"], _BYTES) * 8 for flow in flows]
+    constant = sum(_number(flow["rate"], _BITS) for flow in flows if flow["kind"] == "cbr")
+    free = max(capacity - constant, 0.0)
+    limit = {i: _loss_limited(flow, p, periodic) * wire[i] for i, flow in enumerate(flows) if flow["kind"] == "tcp"}
+    long = {i: x for i, x in limit.items() if flows[i]["size"] == "unlimited"}  # transfers come and go
+    share = {i: min(limit[i], free / (len(long) + 1)) for i in limit} | _max_min(long, free)
+    bound = [i for i in long if limit[i] > share[i] * (1 + 1e-12)]
+    alone = _Share(math.nan, math.nan, math.nan)
+    if free > 0 and len({(json.dumps(flows[i]["cc"]), flows[i]["rtt"], wire[i]) for i in bound}) == 1:
+        first = bound[0]
+        buffer = np.nanmin(
+            [links["queue_limit_packets"][at], links["queue_limit_bytes"][at] * 8 / wire[first], math.inf]
+        )
+        alone = _fills(flows[first], share[first] / wire[first], float(buffer) / len(bound))
+
+    for i, flow in enumerate(flows):
+        start, base = (_number(flow[field], _SECONDS) for field in ("start", "rtt"))
+        columns["start_s"][i], columns["measured_s"][i] = start, duration - max(start, warmup)
+        if flow["kind"] == "cbr":
+            sent, payload = min(1.0, capacity / constant) * _number(flow["rate"], _BITS), wire[i] - 28 * 8
+        else:
+            sent, payload = share[i], _payload(flow) * 8
+            columns["rtt_min_s"][i] = base + wire[i] / capacity
+            columns["rtt_mean_s"][i] = base + (0.0 if not bound else alone.queue_s)
+            columns["cwnd_mean_segments"][i] = sent / wire[i] * base if i not in bound else alone.window
+            sent *= alone.used if i in bound else 1.0
+        columns["throughput_bps"][i] = sent * (1 - p)
+        columns["goodput_bps"][i] = sent * (1 - p) * payload / wire[i]
+        if flow["kind"] == "tcp" and i not in long:
+            _transfer(columns, i, flow, p, base)
+    total = float(np.sum(columns["throughput_bps"]))
+    links["throughput_bps"][at] = total
+    links["utilisation"][at] = total / capacity if math.isfinite(capacity) else math.nan
+    links["sojourn_mean_s"][at] = alone.queue_s
+    if bound:
+        links["queue_mean_packets"][at] = alone.queue_s * total / wire[bound[0]]
+
+
+def _transfer(columns: dict[str, Any], i: int, flow: dict[str, Any], p: float, base: float) -> None:
+    """Cardwell's mean latency, at least the time at the flow's share; only loss by chance has a formula."""
+    segments = math.ceil(_number(flow["size"], _BYTES) / _payload(flow))
+    rto = _number(flow["rto"]["initial"], _SECONDS)
+    seconds = formulas.latency_s(
+        segments, p, base, _rto(flow, base), _packets_per_ack(flow), flow["initial_window"], _largest(flow)
+    )
+    least = _number(flow["size"], _BYTES) * 8 / columns["goodput_bps"][i] if p == 0 else 0.0
+    fct = formulas.handshake_s(p, base, rto) + max(seconds, least if math.isfinite(least) else 0.0)
+    for column, value in (
+        ("fct_s", fct), ("measured_s", fct), ("goodput_bps", _number(flow["size"], _BYTES) * 8 / fct),
+        ("throughput_bps", math.nan), ("cwnd_mean_segments", math.nan), ("rtt_mean_s", math.nan),
+    ):  # fmt: skip
+        columns[column][i] = value
+
+
+def _loss_limited(flow: dict[str, Any], p: float, periodic: bool) -> float:
+    """Segments per second that losses and the receiver's window allow on the base RTT; infinite without losses."""
+    base, most = _number(flow["rtt"], _SECONDS), _largest(flow)
+    limit = most / base
+    if p == 0:
+        return limit
+    cc, b = flow["cc"], _packets_per_ack(flow)
+    name = cc["name"]
+    if periodic:
+        given = {k: cc[k] for k in ("c", "beta", "fast_convergence", "reno_friendly")} if name == "cubic" else {}
+        law = "cubic" if name == "cubic" else _sawtooth(flow)
+        return min(limit, float(formulas.periodic(law, p, base, **given)) / base)
+    reno = float(formulas.pftk(p, base, _rto(flow, base), b, most))
+    if name == "cubic":
+        window = float(formulas.cubic(p, base, cc["c"], cc["beta"], reno_friendly=False))
+        return max(reno if cc["reno_friendly"] else 0.0, min(limit, window / base))
+    if name == "hstcp":
+        return reno if p >= 1e-3 else min(limit, float(formulas.hstcp(p)) / base)
+    if name == "scalable":
+        window = float(formulas.scalable(p, cc["a"], cc["b"]))
+        return reno if window <= cc["legacy_window"] else min(limit, window / base)
+    return reno
+
+
+def _fills(flow: dict[str, Any], rate: float, buffer: float) -> _Share:
+    """One sawtooth of a flow that fills `rate` (segments per second): it loses when pipe and buffer are full."""
+    base, most = _number(flow["rtt"], _SECONDS), _largest(flow)
+    pipe = rate * base
+    top = pipe + buffer
+    if top >= most:  # nothing is lost: the receiver's window stands
+        return _Share(min(1.0, most / pipe), max(most - pipe, 0.0) / rate, most)
+    if flow["cc"]["name"] == "cubic":
+        c, beta = flow["cc"]["c"], flow["cc"]["beta"]
+        k = math.cbrt(top * (1 - beta) / c)
+        time = np.linspace(0, k, 1001)
+        w = c * (time - k) ** 3 + top
+        if flow["cc"]["reno_friendly"]:  # its line may be there first
+            rtt = max(base, beta * top / rate)
+            w = np.maximum(w, beta * top + 3 * (1 - beta) / (1 + beta) * time / rtt)
+            w = w[: int(np.searchsorted(w, top)) + 1]
+            time = time[: len(w)]
+    else:
+        law = _sawtooth(flow)
+        w = np.linspace(top * (1 - float(law.decrease(np.array(top)))), top, 1001)
+        # in a round trip come w ACKs, and each brings `per_ack`
+        time = np.concatenate([[0.0], np.cumsum(np.diff(w) * (np.maximum(base, w / rate) / (w * law.per_ack(w)))[1:])])
+
+    def mean(y: Any) -> float:
+        return float(np.sum((y[1:] + y[:-1]) / 2 * np.diff(time)) / time[-1])
+
+    return _Share(mean(np.minimum(w / pipe, 1.0)), mean(np.maximum(w - pipe, 0.0)) / rate, mean(w))
+
+
+def _max_min(limit: dict[int, float], capacity: float) -> dict[int, float]:
+    """Shares of the capacity, none above its limit, the others as large as can be and equal."""
+    share: dict[int, float] = {}
+    for left, i in zip(range(len(limit), 0, -1), sorted(limit, key=lambda i: limit[i]), strict=True):
+        share[i] = min(limit[i], capacity / left)
+        capacity -= share[i]
+    return share
+
+
+def _sawtooth(flow: dict[str, Any]) -> Sawtooth:
+    cc, b = flow["cc"], _packets_per_ack(flow)
+    if cc["name"] == "scalable":
+        return formulas.scalable_sawtooth(cc["a"], cc["b"], cc["legacy_window"], legacy_halving=cc["legacy_halving"])
+    law = formulas.SAWTEETH["hstcp" if cc["name"] == "hstcp" else "reno"]
+    return law if b == 1 else Sawtooth(lambda w: law.per_ack(w) / b, law.decrease)
+
+
+def _packets_per_ack(flow: dict[str, Any]) -> float:
+    """b of the formulas: what counts is whether the law counts ACKs or bytes."""
+    return float(flow["delayed_ack"]["every"]) if flow["cc"].get("ack_counting") else 1.0
+
+
+def _payload(flow: dict[str, Any]) -> float:
+    if flow.get("mss") is not None:
+        return _number(flow["mss"], _BYTES)
+    return _number(flow["packet_size"], _BYTES) - (52 if flow["timestamps"] else 40)
+
+
+def _largest(flow: dict[str, Any]) -> float:
+    return _number(flow["receive_buffer"], _BYTES) / _payload(flow)
+
+
+def _rto(flow: dict[str, Any], base: float) -> float:
+    """T0: Linux adds its floor to the RTT, RFC 6298 has a floor; the variance of a constant RTT is nothing."""
+    least = _number(flow["rto"]["min"], _SECONDS)
+    return base + least if flow["rto"]["style"] == "linux" else max(base, least)
+
+
+def _loss(loss: dict[str, Any]) -> tuple[float, bool]:
+    of = loss["data"] if _some(loss["data"]) else loss["all"]
+    return (1 / of["every"], True) if isinstance(of, dict) else (_probability(of), False)
+
+
+# --- Tables ----------------------------------------------------------------------------------------------------------
+
+_RESOLVED = ("label", "cc", "name", "rate_bps", "delay_s", "queue_limit_packets", "queue_limit_bytes")
+
+
+def _an_instant_of(checked: dict[str, Any]) -> dict[str, Any]:
+    """The same network and flows for a microsecond: the core resolves its quantities, and gives tables of its shape."""
+    flows = [{**flow, "start": "0 s", "start_jitter": "0 s"} for flow in checked["flows"]]
+    return {**checked, "duration": "1 us", "warmup": "0 s", "flows": flows, "record": {"samples": "off"}}
+
+
+def _unknown(name: str, column: Any) -> Any:
+    return column if name in _RESOLVED else np.full(len(column), math.nan)
+
+
+def _number(text: str, units: dict[str, float]) -> float:
+    """A quantity of the normal form, e.g. `40 ms`."""
+    value, unit = text.split()
+    return float(value) * units[unit]
+
+
+def _probability(text: str | float) -> float:
+    return float(text.removesuffix("%")) / 100 if isinstance(text, str) else float(text)
