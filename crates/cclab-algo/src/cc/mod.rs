@@ -22,6 +22,8 @@ mod newreno;
 mod reno;
 mod santa_cruz;
 mod vegas;
+mod veno;
+mod westwood;
 mod window;
 
 pub use window::Window;
@@ -35,6 +37,8 @@ pub static REGISTRY: &[Entry] = &[
     // by delay
     vegas::ENTRY,
     fast::ENTRY,
+    veno::ENTRY,
+    westwood::ENTRY,
     santa_cruz::ENTRY,
     // by a model of the path
     // by explicit signals

@@ -250,7 +250,7 @@ impl CongestionControl for Vegas {
 
     fn on_restart(&mut self, ev: &RestartEvent) {
         self.window.restart(ev);
-        if self.linux {
+        if self.linux && ev.idle > Duration::ZERO {
             self.base_rtt = Duration::MAX;
             self.round = Round::new(self.round.end);
         }
@@ -483,13 +483,18 @@ mod tests {
         assert_eq!((s.law.round.end, s.law.round.samples), (21 * MSS, 0));
     }
 
-    /// Linux measures the base RTT afresh after an idle time; the paper keeps it.
+    /// Linux measures the base RTT afresh after an idle time, but not where data went on and the window was not used; the
+    /// paper keeps it.
     #[test]
     fn idle_resets_the_base_in_linux() {
-        for (flavour, kept) in [(Flavour::Linux, false), (Flavour::Paper, true)] {
+        for (flavour, idle, kept) in [
+            (Flavour::Linux, Duration::MAX, false),
+            (Flavour::Linux, Duration::ZERO, true),
+            (Flavour::Paper, Duration::MAX, true),
+        ] {
             let mut s = Sender::new(flavour, 20, Some(1), 100);
-            s.law.on_restart(&RestartEvent { now: Time::ZERO, idle: Duration::MAX, cwnd: 10_000, ssthresh: 15_000 });
-            assert_eq!(s.law.base_rtt != Duration::MAX, kept);
+            s.law.on_restart(&RestartEvent { now: Time::ZERO, idle, cwnd: 10_000, ssthresh: 15_000 });
+            assert_eq!(s.law.base_rtt != Duration::MAX, kept, "{flavour:?} {idle:?}");
         }
     }
 
