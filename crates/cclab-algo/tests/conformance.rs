@@ -4,8 +4,8 @@
 //! the sequence, shrunk, and the law; its seed goes to `conformance.regressions` and is replayed on the next run.
 
 use cclab_algo::cc::{
-    self, AckEvent, CongestionControl, CongestionEvent, Context, Entry, OneWay, Phase, RecoveredEvent, RestartEvent,
-    Signal, TimeoutEvent, UndoEvent,
+    self, AckEvent, CongestionControl, CongestionEvent, Context, Entry, LostEvent, OneWay, Phase, RecoveredEvent,
+    RestartEvent, Signal, TimeoutEvent, UndoEvent,
 };
 use cclab_algo::params::{Flavour, Given, Kind};
 use cclab_algo::{Duration, Rate, Time};
@@ -19,8 +19,11 @@ const MAX_WINDOW: u64 = 1 << 30;
 /// What may happen to a connection.
 #[derive(Clone, Debug)]
 enum Op {
-    /// An ACK for a part (in 1/256) of what is in flight, `after_ns` later.
-    Ack { after_ns: u64, part: u8, rtt_ns: Option<u64>, limited: bool, forward: u8, ecn_echo: bool },
+    /// An ACK for a part (in 1/256) of what is in flight, `after_ns` later; its newest packet was sent when that part of
+    /// a window (`lag`) had still to be delivered.
+    Ack { after_ns: u64, part: u8, rtt_ns: Option<u64>, limited: bool, forward: u8, ecn_echo: bool, lag: u8 },
+    /// So many packets are marked lost; they were sent when that part of a window had still to be delivered.
+    Lost { packets: u8, lag: u8 },
     /// A duplicate ACK.
     Duplicate { after_ns: u64 },
     /// A loss, an ECN echo or a tail loss is detected.
@@ -52,17 +55,20 @@ fn op() -> impl Strategy<Value = Op> {
         proptest::bool::weighted(0.8),
         any::<u8>(),
         proptest::bool::weighted(0.05),
+        any::<u8>(),
     )
-        .prop_map(|(after_ns, part, rtt_ns, limited, forward, ecn_echo)| Op::Ack {
+        .prop_map(|(after_ns, part, rtt_ns, limited, forward, ecn_echo, lag)| Op::Ack {
             after_ns,
             part,
             rtt_ns,
             limited,
             forward,
             ecn_echo,
+            lag,
         });
     prop_oneof![
         40 => ack,
+        4 => (1_u8..20, any::<u8>()).prop_map(|(packets, lag)| Op::Lost { packets, lag }),
         4 => (0_u64..10_000_000).prop_map(|after_ns| Op::Duplicate { after_ns }),
         3 => prop_oneof![Just(Signal::Loss), Just(Signal::Ecn), Just(Signal::TailLoss)].prop_map(Op::Congestion),
         2 => Just(Op::Timeout),
@@ -93,12 +99,19 @@ fn show(law: &dyn CongestionControl) -> Shown {
 /// A connection as far as a law can tell.
 struct Run {
     law: Box<dyn CongestionControl>,
+    /// Its window is its own in recovery and after it too: it may come back before the endpoint says so.
+    governs: bool,
+    tracks: bool,
     mss: u64,
     now: Time,
     phase: Phase,
     snd_una: u64,
     snd_nxt: u64,
     delivered: u64,
+    /// Bytes marked lost, those of the last ACK, and those not yet acknowledged.
+    lost: u64,
+    lost_at_ack: u64,
+    lost_out: u64,
     srtt: Duration,
     min_rtt: Duration,
     shown: Shown,
@@ -108,6 +121,8 @@ impl Run {
     fn new(law: Box<dyn CongestionControl>, mss: u64) -> Self {
         let shown = show(&*law);
         Run {
+            governs: law.governs_recovery(),
+            tracks: law.tracks_packets(),
             law,
             mss,
             now: Time::ZERO + Duration::from_secs(10_000), // later than the largest RTT
@@ -115,28 +130,48 @@ impl Run {
             snd_una: 1,
             snd_nxt: 1,
             delivered: 0,
+            lost: 0,
+            lost_at_ack: 0,
+            lost_out: 0,
             srtt: Duration::ZERO,
             min_rtt: Duration::ZERO,
             shown,
         }
     }
 
-    fn in_flight(&self) -> u64 {
+    fn flight_size(&self) -> u64 {
         self.snd_nxt - self.snd_una
     }
 
+    fn in_flight(&self) -> u64 {
+        self.flight_size() - self.lost_out
+    }
+
+    /// What a packet remembers of when it was sent: bytes delivered, bytes lost, bytes in flight with it.
+    fn sent_when(&self, lag: u8) -> (u64, u64, u64) {
+        let part = |bytes: u64| (u128::from(bytes) * u128::from(lag) / 256) as u64;
+        let window = self.flight_size();
+        (
+            self.delivered.saturating_sub(part(window)),
+            self.lost - part(self.lost.min(window)),
+            part(window).max(self.mss),
+        )
+    }
+
     fn ack(&mut self, op: &Op) -> AckEvent {
-        let Op::Ack { after_ns, part, rtt_ns, limited, forward, ecn_echo } = *op else { unreachable!() };
+        let Op::Ack { after_ns, part, rtt_ns, limited, forward, ecn_echo, lag } = *op else { unreachable!() };
         self.now += Duration(after_ns);
         let window = self.law.cwnd().min(MAX_WINDOW) / self.mss * self.mss;
         self.snd_nxt = self.snd_nxt.max(self.snd_una + window.max(self.mss));
         let prior_in_flight = self.in_flight();
-        let segments = (prior_in_flight / self.mss * u64::from(part) / 256).max(1);
-        let acked_bytes = (segments * self.mss).min(prior_in_flight);
+        let segments = (self.flight_size() / self.mss * u64::from(part) / 256).max(1);
+        let acked_bytes = (segments * self.mss).min(self.flight_size());
+        let (prior_delivered, prior_lost, tx_in_flight) = self.sent_when(lag);
         let seq = self.snd_una + acked_bytes - self.mss;
         self.snd_una += acked_bytes;
-        let prior_delivered = self.delivered;
         self.delivered += acked_bytes;
+        self.lost_out = self.lost_out.min(self.flight_size());
+        let lost_bytes = self.lost - std::mem::replace(&mut self.lost_at_ack, self.lost);
         let rtt = rtt_ns.map(Duration);
         if let Some(r) = rtt {
             self.srtt = if self.srtt == Duration::ZERO { r } else { (self.srtt * 7 + r) / 8 };
@@ -157,14 +192,19 @@ impl Run {
             prior_in_flight,
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
-            delivery_rate: rtt.and_then(|r| Rate::of(acked_bytes, r)),
+            delivery_rate: rtt.and_then(|r| Rate::of(self.delivered - prior_delivered, r)),
             app_limited: !limited,
             delivered: self.delivered,
             prior_delivered,
-            may_grow: limited && !matches!(self.phase, Phase::Recovery | Phase::Cwr),
+            lost_bytes,
+            may_grow: limited && (self.governs || !matches!(self.phase, Phase::Recovery | Phase::Cwr)),
             phase: self.phase,
             one_way,
             ecn_echo,
+            lost: self.lost,
+            prior_lost: if self.tracks { prior_lost } else { 0 },
+            tx_in_flight: if self.tracks { tx_in_flight } else { 0 },
+            newest_sent: Some(self.now - rtt.unwrap_or(Duration(after_ns))),
             ..AckEvent::default()
         }
     }
@@ -172,14 +212,41 @@ impl Run {
     /// Feeds one operation, if it is legal now, and checks what must hold after it.
     fn step(&mut self, op: &Op) {
         let before = self.shown.clone();
-        let flight_size = self.in_flight();
+        let flight_size = self.flight_size();
         let (now, srtt, min_rtt) = (self.now, self.srtt, self.min_rtt);
         match op {
             Op::Ack { .. } => {
                 let ev = self.ack(op);
                 self.law.on_ack(&ev);
                 self.shown = show(&*self.law);
-                assert!(ev.may_grow || self.shown.cwnd <= before.cwnd, "grew from {before:?} where it may not");
+                assert!(
+                    ev.may_grow || self.governs || self.shown.cwnd <= before.cwnd,
+                    "grew from {before:?} where it may not"
+                );
+            }
+            Op::Lost { packets, lag } => {
+                for _ in 0..*packets {
+                    if self.in_flight() < self.mss {
+                        break;
+                    }
+                    let (prior_delivered, prior_lost, tx_in_flight) = self.sent_when(*lag);
+                    self.lost += self.mss;
+                    self.lost_out += self.mss;
+                    let ev = LostEvent {
+                        now,
+                        bytes: self.mss,
+                        sent: now - srtt,
+                        tx_in_flight,
+                        prior_lost,
+                        lost: self.lost,
+                        prior_delivered,
+                        delivered: self.delivered,
+                        app_limited: lag % 8 == 0,
+                    };
+                    if self.tracks {
+                        self.law.on_lost(&ev);
+                    }
+                }
             }
             Op::Duplicate { after_ns } => {
                 self.now += Duration(*after_ns);
@@ -190,18 +257,18 @@ impl Run {
                     now: self.now,
                     srtt,
                     min_rtt,
-                    bytes_in_flight: flight_size,
-                    prior_in_flight: flight_size,
+                    bytes_in_flight: self.in_flight(),
+                    prior_in_flight: self.in_flight(),
                     snd_una: self.snd_una,
                     snd_nxt: self.snd_nxt,
                     delivered: self.delivered,
-                    prior_delivered: self.delivered,
+                    lost: self.lost,
                     phase: self.phase,
                     ..AckEvent::default()
                 };
                 self.law.on_ack(&ev);
                 self.shown = show(&*self.law);
-                assert!(self.shown.cwnd <= before.cwnd, "a duplicate ACK acknowledges nothing");
+                assert!(self.governs || self.shown.cwnd <= before.cwnd, "a duplicate ACK acknowledges nothing");
             }
             Op::Congestion(signal) if matches!(self.phase, Phase::Open | Phase::Disorder) => {
                 self.phase = if *signal == Signal::Loss { Phase::Recovery } else { Phase::Cwr };
@@ -235,9 +302,10 @@ impl Run {
                 let idle = Duration::from_secs(u64::from(*timeouts));
                 self.now += idle;
                 self.snd_nxt = self.snd_una;
+                self.lost_out = 0;
                 self.law.on_restart(&RestartEvent { now: self.now, idle, cwnd, ssthresh });
                 self.shown = show(&*self.law);
-                assert!(self.shown.cwnd <= before.cwnd, "grew on a restart from {before:?}");
+                assert!(self.governs || self.shown.cwnd <= before.cwnd, "grew on a restart from {before:?}");
             }
             _ => {}
         }

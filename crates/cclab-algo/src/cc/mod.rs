@@ -14,10 +14,12 @@ use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
 use std::sync::{PoisonError, RwLock};
 
+mod bbr;
 #[cfg(test)]
 mod closed_loop;
 mod cubic;
 mod fast;
+mod model;
 mod newreno;
 mod reno;
 mod santa_cruz;
@@ -41,6 +43,7 @@ pub static REGISTRY: &[Entry] = &[
     westwood::ENTRY,
     santa_cruz::ENTRY,
     // by a model of the path
+    bbr::ENTRY,
     // by explicit signals
 ];
 
@@ -323,6 +326,9 @@ pub struct UndoEvent {
 
 /// The sender was idle or did not use its window; the endpoint proposes a smaller one
 /// (RFC 2861, RFC 5681 §4.1). Window-based laws take it, rate-based ones need not.
+///
+/// A law that governs its window in recovery is told whenever the sender, for want of data, has nothing in flight; what is
+/// proposed is the window it has. With `idle` zero a smaller one is meant: the SYN was lost (RFC 5681 §3.1).
 #[derive(Clone, Copy, Debug)]
 pub struct RestartEvent {
     /// Now.

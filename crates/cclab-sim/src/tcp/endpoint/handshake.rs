@@ -5,7 +5,7 @@ use super::super::{Config, Recovery};
 use super::pacing::HEADERS;
 use super::validation::Usage;
 use super::{Endpoint, State, timestamp};
-use cclab_algo::cc::RestartEvent;
+use cclab_algo::cc::{AckEvent, RestartEvent};
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 
@@ -229,6 +229,11 @@ impl Endpoint {
                     snd.cc.tell(|cc| cc.on_restart(&RestartEvent { now, idle: Duration::ZERO, cwnd, ssthresh: 0 }));
                 }
             }
+        }
+        if snd.cc.governs_recovery() {
+            // It paces from the first segment on, by the handshake's RTT.
+            let ack = AckEvent { now, srtt: snd.rtt.srtt(), min_rtt: snd.rtt.min_rtt(), ..AckEvent::default() };
+            snd.cc.tell(|cc| cc.on_ack(&ack));
         }
         snd.update_pacing();
     }

@@ -10,12 +10,15 @@ pub(super) struct Law {
     cwnd: u64,
     ssthresh: u64,
     pacing_rate: Option<Rate>,
+    governs_recovery: bool,
+    tracks_packets: bool,
 }
 
 impl Law {
     pub fn new(law: Box<dyn CongestionControl>) -> Law {
         let (cwnd, ssthresh, pacing_rate) = (law.cwnd(), law.ssthresh(), law.pacing_rate());
-        Law { law, cwnd, ssthresh, pacing_rate }
+        let (governs_recovery, tracks_packets) = (law.governs_recovery(), law.tracks_packets());
+        Law { law, cwnd, ssthresh, pacing_rate, governs_recovery, tracks_packets }
     }
 
     /// Tells the law of an event.
@@ -37,6 +40,14 @@ impl Law {
     /// The law's own pacing rate.
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.pacing_rate
+    }
+    /// Whether its window holds in recovery too.
+    pub fn governs_recovery(&self) -> bool {
+        self.governs_recovery
+    }
+    /// Whether it is told of each packet lost, and of what was in flight when a packet was sent.
+    pub fn tracks_packets(&self) -> bool {
+        self.tracks_packets
     }
     /// The law itself.
     pub fn as_dyn(&self) -> &dyn CongestionControl {

@@ -105,6 +105,7 @@ impl Sender {
             self.undo.start(self.snd_una, self.board.retrans().segments);
         }
         self.mark_all_lost(now);
+        self.tell_losses(now);
         self.phase = Phase::Loss;
         self.high_seq = self.snd_nxt;
         self.probe.high_seq = 0;

@@ -7,8 +7,9 @@ pub(super) const HEADERS: u64 = 40;
 
 /// The release time of the next segment.
 ///
-/// It charges wire bytes, headers included, as the `fq` queue discipline does: a paced flow's rate is that of its
-/// IP packets. (Linux computes the rate from payload and charges it so in `fq`; TCP's internal pacing is alike.)
+/// A rate made of window and RTT charges wire bytes, headers included, as the `fq` queue discipline does: a paced flow's
+/// rate is that of its IP packets. (Linux computes the rate from payload and charges it so in `fq`; TCP's internal pacing
+/// is alike.) A law's own rate charges payload, as the delivery rates do that it is made of.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pacer {
     /// `None`: segments leave as the window opens.
@@ -27,10 +28,10 @@ impl Pacer {
     pub fn release(&self) -> Time {
         self.next
     }
-    /// A segment of `len` payload bytes leaves.
-    pub fn on_sent(&mut self, now: Time, len: u32) {
+    /// A segment of `bytes` leaves.
+    pub fn on_sent(&mut self, now: Time, bytes: u64) {
         if let Some(rate) = self.rate {
-            self.next = self.next.max(now) + rate.time_for(u64::from(len) + self.headers);
+            self.next = self.next.max(now) + rate.time_for(bytes);
         }
     }
 }

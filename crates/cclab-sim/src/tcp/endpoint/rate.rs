@@ -21,7 +21,7 @@ impl Stamp {
     pub fn delivered(&self) -> u64 {
         self.delivered_and_limited & !LIMITED
     }
-    fn app_limited(&self) -> bool {
+    pub fn app_limited(&self) -> bool {
         self.delivered_and_limited & LIMITED != 0
     }
 }
@@ -40,19 +40,35 @@ pub(super) struct Estimator {
 /// The sample that an ACK builds up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sample {
-    /// Stamp, transmission number and send time of the most recently sent segment that the ACK delivered.
-    newest: Option<(Stamp, u64, Time)>,
+    /// The most recently sent segment that the ACK delivered.
+    newest: Option<Newest>,
+}
+
+/// What a sample keeps of a segment.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    stamp: Stamp,
+    /// Number of the transmission.
+    order: u64,
+    sent: Time,
+    /// Number of the segment.
+    segment: u64,
 }
 
 impl Sample {
     /// Bytes delivered on the connection when the newest delivered segment was sent.
     pub fn prior_delivered(&self) -> Option<u64> {
-        self.newest.map(|(stamp, ..)| stamp.delivered())
+        self.newest.map(|newest| newest.stamp.delivered())
     }
 
     /// When that segment was sent.
     pub fn newest_sent(&self) -> Option<Time> {
-        self.newest.map(|(_, _, sent)| sent)
+        self.newest.map(|newest| newest.sent)
+    }
+
+    /// Its number.
+    pub fn newest_segment(&self) -> Option<u64> {
+        self.newest.map(|newest| newest.segment)
     }
 }
 
@@ -71,14 +87,19 @@ impl Estimator {
         }
     }
 
-    /// A segment was acknowledged for the first time, cumulatively or selectively.
-    pub fn on_delivered(&mut self, now: Time, segment: &Sent, sample: &mut Sample) {
-        self.delivered += u64::from(segment.len);
+    /// Segment `i` was acknowledged for the first time, cumulatively or selectively.
+    pub fn on_delivered(&mut self, now: Time, i: u64, sent: &Sent, sample: &mut Sample) {
+        self.delivered += u64::from(sent.len);
         self.delivered_time = now;
-        if sample.newest.is_none_or(|(_, order, _)| segment.order > order) {
-            sample.newest = Some((segment.rate, segment.order, segment.sent));
-            self.first_sent = segment.sent;
+        if sample.newest.is_none_or(|newest| sent.order > newest.order) {
+            sample.newest = Some(Newest { stamp: sent.rate, order: sent.order, sent: sent.sent, segment: i });
+            self.first_sent = sent.sent;
         }
+    }
+
+    /// Whether the application has limited what was sent last.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited != 0
     }
 
     /// The sender has nothing to send though the window would let it; `in_flight` bytes.
@@ -92,7 +113,7 @@ impl Estimator {
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
-        let (stamp, _, sent) = sample.newest?;
+        let Newest { stamp, sent, .. } = sample.newest?;
         let send_elapsed = sent.since(stamp.first_sent);
         let ack_elapsed = self.delivered_time.since(stamp.delivered_time);
         let interval = send_elapsed.max(ack_elapsed);
@@ -119,11 +140,11 @@ mod tests {
         let mut e = Estimator::default();
         let sent: Vec<Sent> = (0..10).map(|k| send(&mut e, 10 * k, k)).collect();
         let mut sample = Sample::default();
-        e.on_delivered(Time(100 * MS), &sent[0], &mut sample);
+        e.on_delivered(Time(100 * MS), 0, &sent[0], &mut sample);
         e.on_ack(&sample, Duration(100 * MS));
         let next: Vec<Sent> = (10..20).map(|k| send(&mut e, 10 * k, k)).collect();
         let mut stretch = Sample::default();
-        sent[1..].iter().chain(&next).for_each(|s| e.on_delivered(Time(until * MS), s, &mut stretch));
+        sent[1..].iter().chain(&next).for_each(|s| e.on_delivered(Time(until * MS), s.order, s, &mut stretch));
         e.on_ack(&stretch, Duration(100 * MS)).unwrap()
     }
 
@@ -143,7 +164,7 @@ mod tests {
         let mut e = Estimator::default();
         let s = send(&mut e, 0, 0);
         let mut sample = Sample::default();
-        e.on_delivered(Time(50 * MS), &s, &mut sample);
+        e.on_delivered(Time(50 * MS), 0, &s, &mut sample);
         assert_eq!(e.on_ack(&sample, Duration(60 * MS)), None);
     }
 
@@ -154,10 +175,10 @@ mod tests {
         e.set_app_limited(1000);
         let second = send(&mut e, 10, 1);
         let mut sample = Sample::default();
-        e.on_delivered(Time(100 * MS), &first, &mut sample);
+        e.on_delivered(Time(100 * MS), 0, &first, &mut sample);
         assert!(!e.on_ack(&sample, Duration::ZERO).unwrap().1);
         let mut sample = Sample::default();
-        e.on_delivered(Time(110 * MS), &second, &mut sample);
+        e.on_delivered(Time(110 * MS), 0, &second, &mut sample);
         assert!(e.on_ack(&sample, Duration::ZERO).unwrap().1);
         assert_eq!(e.app_limited, 0);
     }

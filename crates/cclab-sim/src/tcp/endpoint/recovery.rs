@@ -9,7 +9,7 @@ use super::prr::Prr;
 use super::scoreboard::Skip;
 use super::sender::{Sender, Taken};
 use super::timer::{Kind, Timer};
-use cclab_algo::cc::{CongestionEvent, Phase, RecoveredEvent, Signal};
+use cclab_algo::cc::{CongestionEvent, LostEvent, Phase, RecoveredEvent, Signal};
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 
@@ -19,8 +19,8 @@ pub(super) const SLACK: Duration = Duration::from_millis(2);
 impl Sender {
     /// The window while recovery governs it.
     pub fn recovery_window(&self) -> u64 {
-        if self.cc.ssthresh() == u64::MAX {
-            // A law without a threshold has no target to be steered to; it governs its window itself.
+        if self.cc.governs_recovery() || self.cc.ssthresh() == u64::MAX {
+            // A law without a threshold has no target to be steered to.
             self.cc.cwnd()
         } else if self.classic() && self.phase == Phase::Recovery {
             self.inflated
@@ -44,6 +44,32 @@ impl Sender {
             _ => self.in_open(now, taken),
         }
         taken.lost_bytes = self.board.marked_lost - marked;
+        self.tell_losses(now);
+    }
+
+    /// Tells the law of each packet marked lost, before it learns that this is congestion.
+    pub fn tell_losses(&mut self, now: Time) {
+        if !self.cc.tracks_packets() {
+            return;
+        }
+        let mut losses = std::mem::take(&mut self.losses);
+        self.board.take_losses(&mut losses);
+        let delivered = self.rate.delivered;
+        for loss in &losses {
+            let event = LostEvent {
+                now,
+                bytes: u64::from(loss.sent.len),
+                sent: loss.sent.sent,
+                tx_in_flight: loss.track.in_flight,
+                prior_lost: loss.track.lost,
+                lost: loss.marked_lost,
+                prior_delivered: loss.sent.rate.delivered(),
+                delivered,
+                app_limited: loss.sent.rate.app_limited(),
+            };
+            self.cc.tell(|cc| cc.on_lost(&event));
+        }
+        self.losses = losses;
     }
 
     /// Everything that was out when the episode began is acknowledged.
@@ -166,6 +192,7 @@ impl Sender {
 
     /// Fast retransmit begins.
     pub fn enter_recovery(&mut self, now: Time) {
+        self.tell_losses(now);
         self.undo.start(self.snd_una, self.board.retrans().segments);
         if !matches!(self.phase, Phase::Cwr | Phase::Recovery) {
             self.reduce(now, Signal::Loss);

@@ -106,7 +106,7 @@ impl Sender {
         self.board.mark_sacked(i);
         taken.sacked = true;
         taken.delivered_bytes += u64::from(sent.len);
-        self.rate.on_delivered(now, &sent, &mut taken.sample);
+        self.rate.on_delivered(now, i, &sent, &mut taken.sample);
         self.rack.on_delivered(now, &sent, taken, self.rtt.min_rtt());
         if !sent.ever_retransmitted {
             self.rack.reordering_seen |= i + 1 < top;

@@ -111,6 +111,28 @@ pub(super) struct Scoreboard {
     sacked_top: u64,
     /// Bytes ever marked lost.
     pub marked_lost: u64,
+    /// Beside the ring, for laws that track packets; else empty.
+    tracks: Vec<Track>,
+    /// What was marked lost since [`take_losses`](Self::take_losses).
+    losses: Vec<Loss>,
+}
+
+/// What a law that tracks packets wants remembered of a transmission.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Track {
+    /// Bytes ever marked lost, then.
+    pub lost: u64,
+    /// Bytes in flight right after it, itself included.
+    pub in_flight: u64,
+}
+
+/// A segment marked lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loss {
+    pub sent: Sent,
+    pub track: Track,
+    /// Bytes ever marked lost, it included.
+    pub marked_lost: u64,
 }
 
 const INITIAL_CAPACITY: usize = 64;
@@ -134,7 +156,30 @@ impl Scoreboard {
             lost_hint: 0,
             sacked_top: 0,
             marked_lost: 0,
+            tracks: vec![],
+            losses: vec![],
         }
+    }
+
+    /// From now on remembers what was in flight and lost at each transmission, and what is marked lost.
+    pub fn track_packets(&mut self) {
+        self.tracks = vec![Track::default(); self.ring.len()];
+    }
+    /// What was remembered of segment `i`; it may just have been acknowledged.
+    pub fn track(&self, i: u64) -> Track {
+        self.tracks.get((i & self.mask) as usize).copied().unwrap_or_default()
+    }
+    /// Segment `i` was just sent.
+    pub fn note_track(&mut self, i: u64) {
+        let track = Track { lost: self.marked_lost, in_flight: self.pipe() };
+        if let Some(place) = self.tracks.get_mut((i & self.mask) as usize) {
+            *place = track;
+        }
+    }
+    /// The segments marked lost since the last call, into `into`.
+    pub fn take_losses(&mut self, into: &mut Vec<Loss>) {
+        std::mem::swap(&mut self.losses, into);
+        self.losses.clear();
     }
 
     pub fn out(&self) -> Tally {
@@ -208,6 +253,11 @@ impl Scoreboard {
                 }
             }
         }
+        if !self.tracks.is_empty() {
+            let mut tracks = vec![Track::default(); capacity];
+            (self.head..self.tail).for_each(|i| tracks[i as usize & (capacity - 1)] = self.track(i));
+            self.tracks = tracks;
+        }
         self.ring = ring;
         self.mask = capacity as u64 - 1;
         [self.sacked_bits, self.lost_bits, self.retrans_bits] = bits;
@@ -260,6 +310,10 @@ impl Scoreboard {
         }
         self.marked_lost += u64::from(len);
         self.lost_hint = self.lost_hint.min(i);
+        if !self.tracks.is_empty() {
+            let loss = Loss { sent: *self.get(i), track: self.track(i), marked_lost: self.marked_lost };
+            self.losses.push(loss);
+        }
     }
 
     /// Marks segment `i` selectively acknowledged.

@@ -12,7 +12,7 @@ use super::rack::Rack;
 use super::rate::{Estimator, Sample};
 use super::rto::Rtt;
 use super::sack::Seen;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Loss, Scoreboard, Track};
 use super::timer::{Kind, Timer};
 use super::timestamp;
 use super::validation::Usage;
@@ -69,6 +69,8 @@ pub(super) struct Sender {
     pub sacks_seen: Seen,
     /// Segments that DSACKs reported.
     pub dsacked: u64,
+    /// The losses that the law is being told of.
+    pub losses: Vec<Loss>,
     /// RFC 6675: nothing below it is still to be marked lost.
     pub loss_cursor: u64,
     /// RFC 6675's HighRxt, as the number of the segment after it.
@@ -128,8 +130,13 @@ pub(super) struct Taken {
 
 impl Sender {
     pub fn new(config: Config, cc: Box<dyn CongestionControl>) -> Sender {
+        let cc = Law::new(cc);
+        let mut board = Scoreboard::new(config.mss);
+        if cc.tracks_packets() {
+            board.track_packets();
+        }
         Sender {
-            board: Scoreboard::new(config.mss),
+            board,
             rtt: Rtt::new(config.rto),
             rate: Estimator::default(),
             pacer: Pacer::default(),
@@ -161,6 +168,7 @@ impl Sender {
             probe: Probe::default(),
             sacks_seen: Seen::default(),
             dsacked: 0,
+            losses: vec![],
             loss_cursor: 0,
             high_rxt: 0,
             rescue_used: false,
@@ -176,7 +184,7 @@ impl Sender {
             paced: false,
             sent_since_stop: false,
             config,
-            cc: Law::new(cc),
+            cc,
         }
     }
 
@@ -197,6 +205,11 @@ impl Sender {
             Phase::Disorder => self.classic() || !self.config.limited_transmit,
             _ => self.classic(),
         };
+        if self.cc.governs_recovery() {
+            // Nobody inflates the window: each duplicate ACK tells of a segment that left the network.
+            let delivered = if self.classic() { u64::from(self.dupacks) * self.mss() } else { 0 };
+            return self.board.pipe().saturating_sub(delivered);
+        }
         if counts_all { self.board.out().bytes } else { self.board.pipe() }
     }
 
@@ -304,7 +317,7 @@ impl Sender {
             let (sent, was_sacked) = self.board.pop();
             if !was_sacked {
                 taken.delivered_bytes += u64::from(sent.len);
-                self.rate.on_delivered(now, &sent, &mut taken.sample);
+                self.rate.on_delivered(now, self.board.head() - 1, &sent, &mut taken.sample);
                 if self.use_sack {
                     self.rack.on_delivered(now, &sent, taken, min_rtt);
                 }
@@ -360,13 +373,18 @@ impl Sender {
     fn finish(&mut self, now: Time, segment: &Segment, taken: &Taken, before: Phase) {
         let rate = self.rate.on_ack(&taken.sample, self.rtt.min_rtt());
         self.last_rate = rate.map(|(r, _)| r).or(self.last_rate);
-        let governed = |phase| matches!(phase, Phase::Recovery | Phase::Cwr);
+        let by_law = self.cc.governs_recovery();
+        let governed = |phase| !by_law && matches!(phase, Phase::Recovery | Phase::Cwr);
         if governed(self.phase) && taken.delivered_bytes > 0 {
             let safe = taken.acked_bytes > 0 && taken.lost_bytes == 0;
             let (pipe, ssthresh, mss) = (self.in_flight(), self.cc.ssthresh(), self.mss());
             self.prr.on_ack(taken.delivered_bytes, pipe, ssthresh, safe, mss);
         }
         let limited = !self.config.cwnd_validation || self.is_cwnd_limited();
+        let track = match taken.sample.newest_segment() {
+            Some(i) if self.cc.tracks_packets() => self.board.track(i),
+            _ => Track::default(),
+        };
         let echo = segment.echo;
         let one_way = OneWay { seq: echo.seq, sent: echo.sent, arrived: echo.arrived };
         let event = AckEvent {
@@ -392,8 +410,8 @@ impl Sender {
             ecn_echo: taken.ece,
             ce_bytes: 0,
             lost: self.board.marked_lost,
-            prior_lost: 0,
-            tx_in_flight: 0,
+            prior_lost: track.lost,
+            tx_in_flight: track.in_flight,
             newest_sent: taken.sample.newest_sent(),
         };
         self.cc.tell(|cc| cc.on_ack(&event));
@@ -458,6 +476,7 @@ impl Sender {
                 let (pipe, ssthresh, mss) = (self.in_flight(), self.cc.ssthresh(), self.mss());
                 self.prr.on_ack(mss, pipe, ssthresh, false, mss);
             }
+            self.tell_losses(now);
         }
         self.rearm(now);
     }

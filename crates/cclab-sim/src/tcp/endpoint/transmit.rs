@@ -130,6 +130,10 @@ impl Sender {
         record.sent = now;
         record.order = order;
         record.rate = stamp;
+        let record = *record;
+        if self.cc.tracks_packets() {
+            self.board.note_track(i);
+        }
         // A part of it may have been acknowledged.
         let seq = record.seq.max(una);
         let out = Outgoing {
@@ -214,12 +218,15 @@ impl Sender {
             seq: self.snd_nxt,
             sent: now,
             order: self.transmissions,
-            rate: self.rate.on_send(now, idle),
+            rate: self.rate.on_send(now, self.board.pipe() == 0),
             len: len + u32::from(fin),
             fin,
             ever_retransmitted: false,
         };
         self.board.push(record);
+        if self.cc.tracks_packets() {
+            self.board.note_track(self.board.tail() - 1);
+        }
         self.snd_nxt = record.end();
         self.fin_sent |= fin;
         if u64::from(len) < self.mss() {
@@ -234,7 +241,8 @@ impl Sender {
     }
 
     fn on_sent(&mut self, now: Time, out: &Outgoing) {
-        self.pacer.on_sent(now, out.len);
+        let headers = if self.cc.pacing_rate().is_some() { 0 } else { self.pacer.headers };
+        self.pacer.on_sent(now, u64::from(out.len) + headers);
         if matches!(self.phase, Phase::Recovery | Phase::Cwr) {
             self.prr.out += u64::from(out.len);
         }

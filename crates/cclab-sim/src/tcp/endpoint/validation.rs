@@ -49,6 +49,7 @@ impl Sender {
         let usage = &mut self.usage;
         usage.used = usage.used.max(out);
         if self.config.slow_start_after_idle
+            && !self.cc.governs_recovery()
             && self.config.flavour == Flavour::Linux
             && now.since(usage.last_limited) >= self.rtt.rto()
         {
@@ -59,7 +60,8 @@ impl Sender {
     /// Whether an ACK may raise the window. In slow start it may go up to twice what was in flight.
     pub fn is_cwnd_limited(&self) -> bool {
         let cwnd = self.cc.cwnd();
-        self.usage.limited || (cwnd < self.cc.ssthresh() && cwnd < 2 * self.usage.max_out)
+        let slow_start = !self.cc.governs_recovery() && cwnd < self.cc.ssthresh();
+        self.usage.limited || (slow_start && cwnd < 2 * self.usage.max_out)
     }
 
     fn initial_window(&self) -> u64 {
@@ -81,7 +83,15 @@ impl Sender {
 
     /// New data after an idle time: the window halves once per RTO (RFC 2861 §3); RFC 5681 §4.1 restarts
     /// from the initial window.
+    ///
+    /// A law that governs its window itself is only told that it restarts, whenever nothing was in flight for want of data.
     pub fn restart_if_idle(&mut self, now: Time) {
+        if self.cc.governs_recovery() {
+            if self.board.is_empty() && self.rate.is_app_limited() && self.usage.last_send > Time::ZERO {
+                self.restart(now, now.since(self.usage.last_send), self.cc.cwnd());
+            }
+            return;
+        }
         if !self.config.slow_start_after_idle || !self.board.is_empty() {
             return;
         }

@@ -1,0 +1,189 @@
+//! The laws that govern their rate: what they promise, end to end.
+
+mod support;
+
+use cclab_algo::params::Given;
+use cclab_algo::{Duration, Time};
+use cclab_sim::scenario::*;
+use cclab_sim::tcp::{Config, DelayedAck};
+use cclab_sim::trace::RunResult;
+use support::*;
+
+/// A bottleneck with RTT `rtt_ms` and a buffer, without access links; the segments are 1500 bytes on the wire.
+fn bottleneck(rate: u64, rtt_ms: u64, buffer: u64, seconds: f64) -> Scenario {
+    let one_way = Duration::from_millis(rtt_ms) / 2;
+    let queue = Queue::DropTail { limit: Limit::Packets(buffer) };
+    let there = Link { queue, ..link("bottleneck", Some(rate), one_way) };
+    path(seconds, there, link("back", None, one_way))
+}
+
+fn flow_of(law: &str, params: &[(&str, f64)]) -> Flow {
+    let mut flow = bulk(law, law, Config::linux(1448));
+    if let Traffic::Tcp { cc_params, .. } = &mut flow.traffic {
+        *cc_params = params.iter().map(|(name, x)| (name.to_string(), Given::Number(*x))).collect();
+    }
+    flow
+}
+
+fn alone(law: &str, rate: u64, rtt_ms: u64, buffer: u64, seconds: f64) -> RunResult {
+    let mut scenario = bottleneck(rate, rtt_ms, buffer, seconds);
+    scenario.flows = vec![flow_of(law, &[])];
+    scenario.record.samples = Sampling::Every(Duration::from_millis(10));
+    run(&scenario)
+}
+
+/// Values of a signal of flow `flow`, with their times.
+fn signal(result: &RunResult, flow: u32, name: &str) -> Vec<(f64, f64)> {
+    let s = &result.signals;
+    let wanted = s.names.iter().position(|n| *n == name).expect("a signal of this law") as u32;
+    let rows = (0..s.time_s.len()).filter(|&k| s.flow[k] == flow && s.name[k] == wanted);
+    rows.map(|k| (s.time_s[k], s.value[k])).collect()
+}
+
+/// Payload share of a 1500-byte packet: what of the link's rate a law can measure.
+const PAYLOAD: f64 = 1448.0 / 1500.0;
+
+/// BBRv1's states in its signal `state`.
+const DRAIN: f64 = 1.0;
+const PROBE_BW: f64 = 2.0;
+const PROBE_RTT: f64 = 3.0;
+
+/// With Bernoulli loss of data, before the queue; 100 Mbit/s, 40 ms, a buffer never full: share of the link used.
+fn utilisation_at_loss(law: &str, p: f64) -> f64 {
+    let mut scenario = bottleneck(100_000_000, 40, 10_000, 60.0);
+    scenario.links[0].loss = vec![Loss { applies_to: AppliesTo::Data, model: LossModel::Bernoulli { p } }];
+    scenario.flows = vec![flow_of(law, &[])];
+    run(&scenario).links[0].utilisation
+}
+
+/// Two flows over 100 Mbit/s, 40 ms (333 packets), the second two seconds later; the first `warmup` s left out.
+fn two(law: &str, buffer: u64, seconds: f64, warmup: u64) -> RunResult {
+    let mut scenario = bottleneck(100_000_000, 40, buffer, seconds);
+    scenario.flows = (0..2)
+        .map(|k| Flow { start: Time::ZERO + Duration::from_secs(2 * k), ..flow_of(law, &[]) })
+        .enumerate()
+        .map(|(k, flow)| Flow { label: format!("{law}-{k}"), ..flow })
+        .collect();
+    scenario.warmup = Duration::from_secs(warmup);
+    scenario.record.samples = Sampling::Every(Duration::from_millis(10));
+    run(&scenario)
+}
+
+/// The path of the reference runs W1: 1.5 Mbit/s, 80 ms, 17 waiting; 1000 bytes on the wire, an ACK for each packet.
+fn w1(law: &str) -> RunResult {
+    let queue = Queue::DropTail { limit: Limit::Packets(17) };
+    let slow = |name| Link { queue, ..link(name, Some(1_500_000), Duration::from_millis(40)) };
+    let fast = |name| link(name, Some(10_000_000), Duration::ZERO);
+    let mut scenario = path(200.0, fast("source"), fast("back-from-sink"));
+    scenario.links.extend([slow("bottleneck"), fast("sink"), slow("bottleneck-reverse"), fast("back-to-source")]);
+    scenario.warmup = Duration::from_secs(20);
+    let mut config = Config { initial_window: 2, ..Config::linux(948) };
+    config.delayed_ack = DelayedAck { every: 1, ..config.delayed_ack };
+    scenario.flows = vec![Flow { route: vec![0, 2, 3], route_back: vec![1, 4, 5], ..bulk(law, law, config) }];
+    run(&scenario)
+}
+
+/// The path of the reference runs W2: two flows, 250 Mbit/s, 42 ms, a buffer of 20 % of the BDP (175), the second a second
+/// later; 30 s, the first 10 s left out.
+fn w2(law: &str) -> RunResult {
+    let mut scenario = bottleneck(250_000_000, 42, 175, 30.0);
+    scenario.flows = (0..2).map(|k| Flow { start: Time::ZERO + Duration::from_secs(k), ..flow_of(law, &[]) }).collect();
+    scenario.warmup = Duration::from_secs(10);
+    run(&scenario)
+}
+
+/// A single flow in a buffer of 30 BDPs: the link is full, and the RTT stays within a quarter of a BDP of the base but
+/// for STARTUP and its queue (2 BDPs, drained within two RTTs).
+#[test]
+fn bbr_keeps_one_bdp_in_a_deep_buffer() {
+    let result = alone("bbr", 100_000_000, 40, 10_000, 60.0);
+    let (flow, bottleneck) = (&result.flows[0], &result.links[0]);
+    // 0.99 of the rate in six of eight phases, PROBE_RTT takes 200 ms of 10 s
+    assert!(bottleneck.utilisation > 0.96, "{}", bottleneck.utilisation);
+    assert!(flow.rtt.p50 < 1.05 * 0.040 && flow.rtt.p95 < 1.25 * 0.040 + 0.0005, "{:?}", flow.rtt);
+    assert_eq!((bottleneck.drops, flow.timeouts), (0, 0));
+}
+
+/// STARTUP ends with BtlBw within 2 % of what the link carries, after doubling each round and three rounds without growth.
+#[test]
+fn bbr_leaves_startup_knowing_the_link() {
+    let result = alone("bbr", 100_000_000, 40, 10_000, 3.0);
+    let state = signal(&result, 0, "state");
+    let (drains, _) = *state.iter().find(|(_, s)| *s == DRAIN).expect("STARTUP ends");
+    let (cruises, _) = *state.iter().find(|(_, s)| *s == PROBE_BW).expect("DRAIN ends");
+    // From 10 to 333 segments takes five doublings; three rounds at up to 2.9 BDPs follow; the handshake came before.
+    assert!((0.2..0.7).contains(&drains) && cruises - drains < 0.15, "{drains} {cruises}");
+    let (_, bw) = *signal(&result, 0, "btl_bw_bps").iter().find(|(t, _)| *t >= drains).unwrap();
+    assert!((bw / (100e6 * PAYLOAD) - 1.0).abs() < 0.02, "{bw}");
+}
+
+/// Ten seconds after RTprop was last measured, W = 4 for 200 ms and a round.
+#[test]
+fn bbr_probes_the_rtt_every_ten_seconds() {
+    let result = alone("bbr", 100_000_000, 40, 10_000, 42.0);
+    let state = signal(&result, 0, "state");
+    let changes =
+        |to| state.windows(2).filter(move |w| w[0].1 != w[1].1 && w[to as usize].1 == PROBE_RTT).map(|w| w[1].0);
+    let (begins, ends): (Vec<f64>, Vec<f64>) = (changes(true).collect(), changes(false).collect());
+    assert!((3..=4).contains(&begins.len()), "{begins:?}");
+    assert!((10.0..10.2).contains(&begins[0]), "{begins:?}");
+    for (begin, end) in begins.iter().zip(&ends) {
+        assert!((0.2..0.35).contains(&(end - begin)), "{begin} {end}");
+    }
+    for (end, next) in ends.iter().zip(&begins[1..]) {
+        assert!((9.99..10.1).contains(&(next - end)), "{end} {next}");
+    }
+    let s = &result.samples;
+    assert!(s.time_s.iter().zip(&s.cwnd_bytes).any(|(t, w)| *t > 10.0 && *w == 4.0 * 1448.0));
+}
+
+/// Random loss means nothing to BBRv1, until STARTUP's growth and the gain of 1.25 no longer make up for it (20 %).
+#[test]
+fn bbr_does_not_mind_random_loss_until_it_is_a_fifth() {
+    // 1 % and 5 % of what is sent are lost before the link.
+    assert!(utilisation_at_loss("bbr", 0.01) > 0.95);
+    assert!(utilisation_at_loss("bbr", 0.05) > 0.90);
+    assert!(utilisation_at_loss("bbr", 0.25) < 0.05);
+}
+
+/// Two flows: whenever one comes to PROBE_RTT both find the queue empty soon, so that their clocks meet; they share.
+#[test]
+fn two_bbr_drain_the_queue_together() {
+    let result = two("bbr", 10_000, 60.0, 20);
+    assert!(
+        result.jain > 0.98 && result.links[0].utilisation > 0.96,
+        "{} {}",
+        result.jain,
+        result.links[0].utilisation
+    );
+    let s = &result.samples;
+    let empty = |from: f64, to: f64| {
+        let rows = (0..s.time_s.len()).filter(move |&k| (from..to).contains(&s.time_s[k]));
+        rows.filter(|&k| s.rtt_s[k] < 0.0415).map(|k| s.flow[k]).fold([false; 2], |mut seen, flow| {
+            seen[flow as usize] = true;
+            seen
+        })
+    };
+    for from in [20.0, 30.0, 40.0, 50.0 - 1.0] {
+        assert_eq!(empty(from, from + 11.0), [true, true], "{from}");
+    }
+    // Between two of them the queue stands, at most at the two BDPs that W allows each (Cardwell 2016, figure 8).
+    let rtt = &result.flows[0].rtt;
+    assert!(rtt.p50 > 0.06 && rtt.p95 < 2.5 * 0.040, "{rtt:?}");
+}
+
+/// ns-3.48 on the paths W1 and W2, one run each.
+#[test]
+fn bbr_and_ns3() {
+    // W1: utilisation agrees. The delay does not: ours is by 20 ms (4 packets) less; docs/models/bbr.md has the arithmetic.
+    let result = w1("bbr");
+    let (flow, bottleneck) = (&result.flows[0], &result.links[2]);
+    assert!((bottleneck.utilisation - 0.9736).abs() < 0.005, "{}", bottleneck.utilisation);
+    assert_eq!((flow.cwnd_min_segments, flow.timeouts), (4.0, 0));
+    assert!((flow.cwnd_max_segments - 43.54).abs() < 1.0, "{}", flow.cwnd_max_segments);
+    assert!((0.085..0.1108).contains(&flow.owd.mean), "{}", flow.owd.mean);
+    // W2: the link is fuller than with ns-3 (0.897) and shared (ns-3: Jain 0.746); both lose some percent for ever.
+    let result = w2("bbr");
+    assert!(result.links[0].utilisation > 0.95 && result.jain > 0.95);
+    assert!(result.links[0].drops > 0);
+}
