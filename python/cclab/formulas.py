@@ -280,7 +280,7 @@ def periodic(law: str | Sawtooth, p: Numbers, rtt_s: float = 0.1, *, tcp: bool =
 
 _SLACK = 0.5  # of a segment: what a window of W leaves unused on average, as only whole segments are sent
 _GRID = np.geomspace(1.0, 1e8, 8192)  # windows
-_CYCLES = 256
+_CYCLES = 128
 
 
 def _sawtooth_periodic(law: Sawtooth, packets: Any, tcp: bool) -> Any:
@@ -303,7 +303,7 @@ def _cubic_periodic(
 ) -> Any:  # fmt: skip
     unused, recovery = (_SLACK, 1.0) if tcp else (0.0, 0.0)
     alpha = 3 * (1 - beta) / (1 + beta)
-    share = np.linspace(0, 1, 513)
+    share = np.linspace(0, 1, 257)
 
     def cycle(top: Any, w_max: Any) -> tuple[Any, Any]:
         """From a loss at `top` to the next: the window there, and the time it took, in seconds."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cclab.results import Result
+    from cclab.sweep import Study
 
 
 @dataclass(frozen=True)
@@ -293,6 +294,59 @@ def replicate_until(
         estimate = mean(values, level)
         if (reached := estimate.relative_half_width <= relative) or len(values) >= most:
             return Replications(estimate, list(range(first_seed, first_seed + len(values))), values, reached)
+
+
+def replicate_study_until(
+    study: Study,
+    value: str,
+    relative: float,
+    *,
+    rows: Callable[[Study], pl.DataFrame] = lambda study: study.table("flows"),
+    by: Sequence[str] | None = None,
+    least: int = 10,
+    most: int = 100,
+    level: float = 0.95,
+    run: Callable[[Study], Study] = lambda study: study.run(),
+) -> tuple[Study, pl.DataFrame]:
+    """Replicates a study until the interval of every group is as narrow as is wanted.
+
+    Args:
+        study: What is varied; its replications are set here.
+        value: A column of `rows`.
+        relative: Wanted half-width, relative to the mean.
+        rows: From the study that ran, one row for each run and group.
+        by: The columns that make a group; `None` is what the study varies.
+        least: Replications before the first look.
+        most: Replications at which it gives up.
+        level: Confidence level.
+        run: How to run it, e.g. `lambda study: study.run("out/study")`: in one folder only new seeds run.
+
+    Returns:
+        The study that ran last, and its `summarise` with a column `reached`.
+
+    Raises:
+        ValueError: `rows` has several rows with the same group and seed, or the arguments leave nothing to do.
+    """
+    import polars as pl
+
+    if not (relative > 0 and 2 <= least <= most):
+        raise ValueError(f"replicate until: needs relative > 0 and 2 ≤ least ≤ most, not {relative}, {least}, {most}")
+    groups, n = list(study.parameters if by is None else by), least
+    while True:
+        done = run(study.replicate(n))
+        frame = rows(done)
+        if frame.select(*groups, "seed").is_duplicated().any():
+            raise ValueError(
+                f"several rows with the same {', '.join([*groups, 'seed'])}: filter rows, or name more in by"
+            )
+        half = (pl.col("high") - pl.col("low")) / 2 / pl.col("mean").abs()
+        table = summarise(frame, value, groups, level).with_columns(_half=half)
+        table = table.with_columns(reached=pl.col("_half") <= relative)
+        widest = float(np.nanmax(table["_half"].to_numpy(), initial=0.0))
+        if table["reached"].all() or n >= most:
+            return done, table.drop("_half")
+        # the half-width falls as 1/√n; no more than twice as many before the next look
+        n = min(most, max(n + 1, min(2 * n, math.ceil(n * (widest / relative) ** 2))))
 
 
 def mser(series: Sequence[float] | NDArray[Any], batch: int = 5) -> int | None:

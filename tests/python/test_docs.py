@@ -62,3 +62,11 @@ def test_the_readme_can_be_followed(tmp_path, monkeypatch, capsys):
     exec(readme.split("```python\n")[1].split("```")[0], {})
     assert "cubic-1" in capsys.readouterr().out
     assert Path("cwnd.svg").is_file()
+
+
+@pytest.mark.parametrize("page", ["guides/statistics.md", "models/formulas.md"])
+def test_the_pages_of_statistics_and_formulas_can_be_followed(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in (DOCS / page).read_text().split("```python\n")[1:]:
+        exec(block.split("```")[0], names)

@@ -209,3 +209,26 @@ def test_warmup_of_a_run():
     silent = scenario.replace({"record.samples": "off"}).run(seed=1)
     with pytest.raises(cclab.ResultError, match="sampled"):
         stats.warmup_s(silent)
+
+
+def test_replicate_a_study_until(tmp_path):
+    network = cclab.Dumbbell(rate="10 Mbit/s", rtt="20 ms", loss={"data": "1%"}, queue={"limit": "1 BDP"})
+    scenario = cclab.Scenario(duration="2 s", network=network, flows=[cclab.Flow(cc="reno")], record={"samples": "off"})
+    study = cclab.Study(scenario).vary({"network.rtt": ["20 ms", "40 ms"]})
+    done, table = stats.replicate_study_until(
+        study, "goodput_bps", 0.1, least=3, most=40, run=lambda study: study.run(tmp_path / "store")
+    )
+    assert table["reached"].all()
+    assert table["n"].to_list() == [len(done.seeds)] * 2
+    for row in table.iter_rows(named=True):
+        assert (row["high"] - row["low"]) / 2 <= 0.1 * row["mean"]
+    of = done.table("flows").filter(pl.col("network.rtt") == "40 ms")["goodput_bps"]
+    assert table["mean"][1] == pytest.approx(of.mean())
+    _, given_up = stats.replicate_study_until(study, "goodput_bps", 1e-9, least=2, most=3)
+    assert given_up["n"].to_list() == [3, 3]
+    assert not given_up["reached"].any()
+    two = cclab.Study(scenario.replace({"flows.0.count": 2}))
+    with pytest.raises(ValueError, match="several rows"):
+        stats.replicate_study_until(two, "goodput_bps", 0.1)
+    with pytest.raises(ValueError, match="replicate until"):
+        stats.replicate_study_until(study, "goodput_bps", 0.1, least=1)
