@@ -1,12 +1,15 @@
 """Formulas against the tables of their papers, worked by hand or by others; and against each other in their limits."""
 
 import math
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from cclab import formulas as f
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 R = 0.1  # s, of all tables below
 MBPS = 8 * 1460 / 1e6  # a segment per second
 
@@ -68,6 +71,16 @@ def test_the_bracket_in_the_wrong_place():
     w = f.pftk_window(0.01, 2)
     assert f.pftk_timeout_share(0.01, w, cottrell=True) == pytest.approx(0.0448, abs=2e-4)
     assert f.pftk(0.01, R, 1.0, 2, cottrell=True) == pytest.approx(81.6, abs=0.2)
+
+
+def test_a_table_over_rtts_and_losses():
+    # 60 points, computed independently: PingER's formula, and PFTK with b = 2, T0 = 3 s and three receivers' windows
+    table = pl.read_csv(GOLDEN / "throughput-equations.csv")
+    p, rtt = table["loss_percent"].to_numpy() / 100, table["rtt_ms"].to_numpy() / 1e3
+    assert f.pinger_bps(p, rtt) / 1e6 == pytest.approx(table["mathis_mbps"].to_numpy(), rel=1e-4)
+    for column, w_max in (("unlimited", math.inf), ("wmax_131072B", 131072 / 1460), ("wmax_8192B", 8192 / 1460)):
+        ours = f.pftk(p, rtt, 3.0, b=2, w_max=w_max) * MBPS
+        assert ours == pytest.approx(table[f"padhye_{column}_mbps"].to_numpy(), rel=1e-4)
 
 
 def test_tfrc_and_pinger():
