@@ -15,6 +15,8 @@ from typing import Any
 
 from cclab.errors import StudyError
 
+_PATIENCE = "10s"  # for a scheduler to answer
+
 
 def cores() -> int:
     """How many cores this process may use."""
@@ -73,9 +75,10 @@ def dask(address: str) -> Iterator[Executor]:
         from distributed import Client
     except ImportError:
         raise StudyError('Dask is not installed; pip install "cclab[dask]", here and on every worker') from None
+    client: Any
     where: dict[str, Any] = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
     try:
-        client: Any = Client(**where, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
+        client = Client(**where, timeout=_PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StudyError(f"{address}: no Dask scheduler answers there ({reason})") from None

@@ -142,7 +142,7 @@ def make(design: Design, core: str) -> Plan:
     mistakes: dict[str, list[str]] = {}
     for point, changes in design.points():
         try:
-            checked = design.scenario_at(changes).to_dict(full=True)
+            checked = design.scenario_at(changes)._checked
         except ScenarioError as error:
             where = ", ".join(
                 f"{n} = {json.dumps(v, ensure_ascii=False)}" for n, v in zip(design.parameters, point, strict=True)
@@ -152,8 +152,9 @@ def make(design: Design, core: str) -> Plan:
             continue
         if mistakes:
             continue
-        checked.pop("seed")
-        determines = _hash([LAYOUT, checked, design.backend, design.keep, core, laws.fingerprint(checked)])
+        written = laws.fingerprint(checked) if laws.registered() else {}
+        seedless = {name: value for name, value in checked.items() if name != "seed"}
+        determines = _hash([LAYOUT, seedless, design.backend, design.keep, core, written])
         values.append(list(point))
         keys.append([hashlib.sha256(f"{determines} {seed}".encode()).hexdigest() for seed in design.seeds])
         works.append(work(checked))

@@ -1,0 +1,225 @@
+"""Sweeps that are killed, interrupted, run twice at once, and spread over a cluster that loses a worker."""
+
+import contextlib
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+import tomli_w
+
+import cclab
+import cclab.scenario
+from cclab.sweep.job import core_digest
+from cclab.sweep.plan import make
+from cclab.sweep.store import PART, Store, _bytes_of, row_of
+from conftest import CLAB, write
+
+DOCS = Path(__file__).parents[2] / "docs"
+# A sweep in a process of its own that merges files every few runs, so that this is hit, too.
+SWEEP = """
+import sys, cclab, cclab.sweep.run, cclab.sweep.store
+cclab.sweep.run.PART = cclab.sweep.store.PART = 7
+cclab.Study.load(sys.argv[1]).run(sys.argv[2])
+"""
+PATIENCE = 60.0  # seconds for what takes one on an idle machine
+
+
+def study(duration: str, replications: int) -> cclab.Study:
+    scenario = cclab.Scenario(
+        name="tough",
+        duration=duration,
+        network=cclab.Dumbbell(rate="50 Mbit/s", rtt="40 ms", queue={"discipline": "droptail", "limit": "1 BDP"}),
+        flows=[cclab.Flow(cc="cubic"), cclab.Flow(cc="reno")],
+    )
+    return cclab.Study(scenario).vary({"network.rtt": ["10 ms", "40 ms", "100 ms"]}).replicate(replications)
+
+
+def to_toml(of: cclab.Study, path: Path) -> Path:
+    design = of._design
+    found = {"scenario": design.scenario, "vary": {a.names[0]: [v[0] for v in a.values] for a in design.axes}}
+    return write(path, tomli_w.dumps({**found, "seeds": list(design.seeds)}))
+
+
+def tables(place) -> str:
+    """What equal studies have in common to the byte; timings are no part of it."""
+    loaded = cclab.load(place)
+    return "".join(loaded.table(name).write_csv() for name in ("runs", "flows", "links", "failures"))
+
+
+def runs_twice(place) -> list[str]:
+    keys = [key for key, _, _ in Store(place).timings()]
+    return [key for key in keys if keys.count(key) > 1]
+
+
+def finished(place) -> set[str]:
+    return Store(place).done() if (place / "sweep.json").is_file() else set()
+
+
+def until(what, process=None) -> None:
+    end = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < end, "this takes too long"
+        assert process is None or process.poll() is None, "it ended too early"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def processes():
+    started: list[subprocess.Popen] = []
+
+    def start(*args, **options) -> subprocess.Popen:
+        started.append(subprocess.Popen([str(arg) for arg in args], **options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> str:
+    place = tmp_path_factory.mktemp("undisturbed")
+    study("20 s", 30).run(place)
+    assert not runs_twice(place)
+    return tables(place)
+
+
+def test_killed_ten_times_at_random_moments(processes, undisturbed, tmp_path):
+    """Nothing finished is lost or run again, the store can be read at any time, and the tables are the same bytes."""
+    seed = random.randrange(10**6)
+    print(f"random.seed({seed})")
+    chance = random.Random(seed)
+    file, place = to_toml(study("20 s", 30), tmp_path / "study.toml"), tmp_path / "store"
+    before: set[str] = set()
+    for _ in range(10):
+        sweep = processes(sys.executable, "-c", SWEEP, file, place)
+        more = len(before) + chance.randrange(7)
+        until(lambda n=more: len(finished(place)) >= n and place.is_dir(), sweep)
+        time.sleep(chance.random() * 0.05)
+        sweep.kill()
+        assert sweep.wait() == -signal.SIGKILL, "it ended before it could be killed"
+        after = finished(place)
+        assert before <= after
+        if after:
+            assert cclab.load(place).table("runs").height == len(after)
+        before = after
+    assert len(before) < 90
+    assert processes(sys.executable, "-c", SWEEP, file, place).wait(PATIENCE) == 0
+    assert tables(place) == undisturbed
+    assert not runs_twice(place)
+    assert not list((place / "tmp").iterdir())
+
+
+def test_two_sweeps_into_one_store_at_once(processes, undisturbed, tmp_path):
+    """They share the work: every run is run once."""
+    file, place = to_toml(study("20 s", 30), tmp_path / "study.toml"), tmp_path / "store"
+    both = [processes(sys.executable, "-c", SWEEP, file, place) for _ in range(2)]
+    assert [process.wait(PATIENCE) for process in both] == [0, 0]
+    assert tables(place) == undisturbed
+    assert not runs_twice(place)
+    assert len(Store(place).timings()) == 90
+
+
+def test_one_of_two_sweeps_is_killed(processes, undisturbed, tmp_path):
+    """The other takes over what it had claimed."""
+    file, place = to_toml(study("20 s", 30), tmp_path / "study.toml"), tmp_path / "store"
+    first, second = (processes(sys.executable, "-c", SWEEP, file, place) for _ in range(2))
+    until(lambda: len(finished(place)) >= 5, first)
+    first.kill()
+    assert second.wait(PATIENCE) == 0
+    assert tables(place) == undisturbed
+    assert not runs_twice(place)
+
+
+@pytest.mark.parametrize(("wanted", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("how", [(), ("--processes",)])
+def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(processes, tmp_path, wanted, status, how):
+    file, place = to_toml(study("2 min", 100), tmp_path / "study.toml"), tmp_path / "store"
+    sweep = processes(*CLAB, "sweep", file, "--out", place, *how, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    until(lambda: len(finished(place)) >= 2, sweep)
+    sweep.send_signal(wanted)
+    begin = time.monotonic()
+    out, err = sweep.communicate(timeout=PATIENCE)
+    assert time.monotonic() - begin < 10.0
+    assert sweep.returncode == status
+    assert out == b""
+    assert b"Traceback" not in err
+    kept = cclab.load(place).status()["finished"]
+    assert kept >= 2
+    assert f"{kept} of 300 runs are finished and kept. Go on with: cclab sweep {file} --out {place}" in err.decode()
+    assert not list((place / "tmp").iterdir())
+
+
+def commands_of_the_guide() -> list[list[str]]:
+    block = re.search(r"```console\n(\$ dask scheduler.*?)```", (DOCS / "guides" / "sweeps.md").read_text(), re.DOTALL)
+    assert block
+    return [shlex.split(line.removeprefix("$ "), comments=True) for line in block[1].splitlines()]
+
+
+def test_a_cluster_that_loses_a_worker(processes, undisturbed, tmp_path):
+    """Dask with two worker processes, started as the guide says; one is killed in the middle of a run."""
+    scheduler, worker, sweep = commands_of_the_guide()
+    to_toml(study("20 s", 30), tmp_path / "study.toml")
+    place = tmp_path / sweep[sweep.index("--out") + 1]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    options = {"cwd": tmp_path, "env": {**os.environ, "PATH": path}, "stderr": subprocess.DEVNULL}
+    cluster = processes(*scheduler, **options)
+    until((tmp_path / "cluster.json").is_file, cluster)
+    workers = [processes(*worker, **options) for _ in range(2)]
+    running = processes(*CLAB, *sweep[1:], stdout=subprocess.PIPE, **{**options, "stderr": subprocess.PIPE})
+    until(lambda: len(finished(place)) >= 8, running)
+    workers[0].kill()
+    out, err = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, err.decode()
+    assert out.decode() == f"{place.relative_to(tmp_path)}\n"
+    assert tables(place) == undisturbed
+    assert not runs_twice(place)
+
+
+def test_no_cluster_no_traceback(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr("cclab.sweep.executors._PATIENCE", "1s")
+    file = to_toml(study("1 s", 1), tmp_path / "study.toml")
+    write(tmp_path / "cluster.json", '{"address": "tcp://127.0.0.1:1"}')
+    for address in ("nonsense", tmp_path / "cluster.json"):
+        status, _, err = cli("sweep", file, "--out", tmp_path / "s", "--dask", address)
+        assert status == 2
+        assert f"{address}: no Dask scheduler answers there" in err
+
+
+def test_a_finished_sweep_of_ten_thousand_runs_is_resumed_in_three_seconds(tmp_path):
+    """The store is made by the code that sweeps use, with the figures of one run in all rows."""
+    network = {"network.rtt": [f"{ms} ms" for ms in range(10, 110)], "network.queue.limit": ["9 packets", "1 BDP"]}
+    large, place = study("1 s", 1)._with(axes=()).vary(network).replicate(50), tmp_path / "store"
+    file = to_toml(large, tmp_path / "study.toml")
+    plan = make(cclab.Study.load(file)._design, core_digest())
+    store = Store(place, create=True)
+    store.write_manifest({"design": large._design.to_json(), "plan": plan.to_json()})
+    row = row_of("", cclab.scenario.simulate(large._design.scenario_at({}), 1, "sim", None)[0])
+    keys = [key for of_point in plan.keys for key in of_point]
+    assert len(set(keys)) == 10_000
+    for i in range(0, len(keys), PART):
+        part = pl.concat([row] * PART).with_columns(key=pl.Series(keys[i : i + PART]))
+        store._write(store.runs / f"part-{i}.parquet", _bytes_of(part))
+    took, done = min((_resumed(file, place) for _ in range(3)), key=lambda run: run[0])
+    print(f"resuming a finished sweep of 10,000 runs: {took:.2f} s")
+    assert "10,000 of 10,000 runs are finished" in done.stderr
+    assert took < 3.0
+    begin = time.perf_counter()
+    assert cclab.load(place).table("flows").height == 20_000
+    assert time.perf_counter() - begin < 3.0
+
+
+def _resumed(file, place):
+    begin = time.perf_counter()
+    done = subprocess.run([*CLAB, "sweep", file, "--out", place], capture_output=True, text=True, check=True)
+    return time.perf_counter() - begin, done
