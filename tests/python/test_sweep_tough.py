@@ -25,8 +25,21 @@ from conftest import CLAB, write
 DOCS = Path(__file__).parents[2] / "docs"
 # A sweep in a process of its own that merges files every few runs, so that this is hit, too.
 SWEEP = """
-import sys, cclab, cclab.sweep.run, cclab.sweep.store
+import os, pathlib, signal, sys, cclab, cclab.sweep.run, cclab.sweep.store
 cclab.sweep.run.PART = cclab.sweep.store.PART = 7
+
+left = int(sys.argv[3]) if len(sys.argv) > 3 else -1  # so many changes to files, then SIGKILL before the next one
+
+def dying(change):
+    def changed(*args, **options):
+        global left
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        return change(*args, **options)
+    return changed
+
+os.replace, os.fsync, pathlib.Path.unlink = dying(os.replace), dying(os.fsync), dying(pathlib.Path.unlink)
 cclab.Study.load(sys.argv[1]).run(sys.argv[2])
 """
 PATIENCE = 60.0  # seconds for what takes one on an idle machine
@@ -118,6 +131,23 @@ def test_killed_ten_times_at_random_moments(processes, undisturbed, tmp_path):
     assert tables(place) == undisturbed
     assert not runs_twice(place)
     assert not list((place / "tmp").iterdir())
+
+
+def test_killed_ten_times_between_two_changes_to_files(processes, undisturbed, tmp_path):
+    """The moments that matter, which a clock seldom meets: between the steps of keeping a run and of merging files."""
+    seed = random.randrange(10**6)
+    print(f"random.seed({seed})")
+    chance = random.Random(seed)
+    file, place = to_toml(study("20 s", 30), tmp_path / "study.toml"), tmp_path / "store"
+    before: set[str] = set()
+    for _ in range(10):
+        changes = chance.randrange(4, 36)
+        assert processes(sys.executable, "-c", SWEEP, file, place, changes).wait(PATIENCE) == -signal.SIGKILL
+        assert before <= finished(place)
+        before = finished(place)
+    assert processes(sys.executable, "-c", SWEEP, file, place).wait(PATIENCE) == 0
+    assert tables(place) == undisturbed
+    assert not runs_twice(place)
 
 
 def test_two_sweeps_into_one_store_at_once(processes, undisturbed, tmp_path):

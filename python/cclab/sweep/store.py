@@ -213,11 +213,13 @@ class Store:
         if not self._lock(_MERGING):
             return
         try:
-            self._merge()
+            with contextlib.suppress(FileNotFoundError):  # where there are no locks, another process may merge, too
+                self._merge()
         finally:
             self._unlock(_MERGING)
 
     def _merge(self) -> None:
+        """What was read is written before anything is removed, so that at every moment each run is somewhere."""
         kept: set[str] = set()  # runs in parts that stay as they are
         groups: dict[Any, list[tuple[str, pl.DataFrame]]] = {}  # runs of one build of cclab have the same columns
         for name in sorted(os.listdir(self.runs), reverse=True):  # part-….parquet, then <key>.parquet
