@@ -3,7 +3,7 @@
 use crate::error;
 use cclab_algo::Rate;
 use cclab_algo::cc;
-use cclab_sim::scenario::{Limit, Link, Queue};
+use cclab_sim::scenario::{Limit, Link};
 use cclab_sim::sim;
 use cclab_sim::trace::{Distribution, PacketRows, RunResult};
 use numpy::{Element, IntoPyArray};
@@ -114,14 +114,11 @@ fn tables<'py>(py: Python<'py>, result: RunResult, given: &[Link]) -> PyResult<B
         ($($name:ident),*) => { $(links.column(stringify!($name), result.links.iter().map(|l| l.$name))?;)* };
     }
     links.text("name", result.links.iter().map(|l| l.name.as_str()))?;
-    link_columns!(utilisation, throughput_bps, arrived, sent, data_sent, drops, losses, marks);
+    link_columns!(utilisation, throughput_bps, arrived, sent, data_sent, drops, early_drops, losses, marks);
     link_columns!(queue_mean_packets, queue_max_packets);
     // What the scenario came to, beside what was measured; NaN where there is none or no limit.
     let limit = |of: fn(Limit) -> Option<u64>| {
-        given.iter().map(move |l| {
-            let Queue::DropTail { limit } = l.queue;
-            of(limit).filter(|&n| n != u64::MAX).map_or(f64::NAN, |n| n as f64)
-        })
+        given.iter().map(move |l| of(l.queue.limit()).filter(|&n| n != u64::MAX).map_or(f64::NAN, |n| n as f64))
     };
     links.column("rate_bps", given.iter().map(|l| l.rate.map_or(f64::NAN, Rate::as_bps_f64)))?;
     links.column("delay_s", given.iter().map(|l| l.delay.as_secs_f64()))?;

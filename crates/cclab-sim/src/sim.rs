@@ -227,6 +227,8 @@ impl Simulation {
                     self.receive(now, &packet);
                 }
             }
+            Event::Serve(link) => self.network.serve(now, link),
+            Event::Tick(link) => self.network.tick(now, link),
             Event::Timer(host) => self.wake(now, host),
             Event::Release(index) => {
                 let processing = self.flows[index as usize].processing.as_mut();

@@ -2,15 +2,20 @@
 //!
 //! First-in first-out makes it lazy: when a packet arrives, the link knows when its service starts and when
 //! it ends, so a packet costs one event, its arrival at the far end. Packets under way wait in the link's own
-//! ring, in order; only the first of them is in the event queue.
+//! ring, in order; only the first of them is in the event queue. A discipline that decides when a packet leaves
+//! makes the link served (see `served.rs`).
 //!
 //! A link reads no clock and knows no event queue, so whoever has the time can drive one: [`Link::take`] what comes,
-//! sleep until [`Link::next_arrival`], [`Link::pop`] what has arrived.
+//! sleep until [`Link::next_event`], [`Link::pop`] what has arrived.
 
+mod served;
+
+use self::served::Served;
 use super::loss::Lottery;
+use super::queue::{Discipline, Kind, Room, Verdict, View};
 use super::service::{Propagation, Service};
-use super::{Packet, Reason};
-use crate::scenario::{self, Jitter, Limit, LossPlace, Queue, Reorder};
+use super::{CE, Packet, Reason};
+use crate::scenario::{self, Jitter, LossPlace, Reorder};
 use crate::trace::{Histogram, LinkSummary};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
@@ -45,7 +50,7 @@ impl Pipe {
         self.packets.front().map_or(Time::NEVER, |&(at, _)| at)
     }
 
-    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
+    fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.packets.iter().map(|(_, packet)| packet)
     }
 }
@@ -59,6 +64,11 @@ pub enum Outcome {
     Queued(Pending),
     /// It is gone: dropped by the queue now, or lost (at this time).
     Gone(Reason, Time),
+    /// It waits in the queue of a served link.
+    Waiting {
+        /// The transmitter is idle: it is to be served now.
+        idle: bool,
+    },
 }
 
 /// The events to be scheduled for a link, for who keeps them in a queue of his own: there is one for its line and one
@@ -139,10 +149,24 @@ struct Measured {
     bits: u64,
     bits_of_parts: f64,
     drops: u64,
+    early_drops: u64,
     losses: u64,
+    marks: u64,
     waiting_time: u128,
     queue_max: u64,
     sojourn: Histogram,
+}
+
+/// What a packet meets that comes to a link.
+enum Way {
+    /// Nothing: everything is through the moment it comes.
+    Instant,
+    /// A first-in first-out queue.
+    Fifo,
+    /// One whose discipline decides on arrival.
+    Asked(Box<dyn Discipline>),
+    /// A queue whose discipline keeps the packets.
+    Served(Served),
 }
 
 /// A link at work.
@@ -151,14 +175,12 @@ pub struct Link {
     service: Service,
     propagation: Propagation,
     overhead: u64,
-    limit_packets: u64,
-    limit_bytes: u64,
+    room: Room,
+    way: Way,
     /// Service starts and sizes of the packets waiting; those of the past are removed when somebody looks.
     waiting: VecDeque<(Time, u32)>,
     waiting_bytes: u64,
     impairments: Option<Box<Impairments>>,
-    /// Everything is through the moment it comes.
-    instant: bool,
     pub(super) line: Pipe,
     pub(super) held: Pipe,
     pub(super) tally: Tally,
@@ -173,27 +195,27 @@ impl Link {
     /// The link of a scenario, its draws from `seed` and its name, measured from `from` to `to`; `log_changes` keeps
     /// every change of its queue.
     pub fn new(link: &scenario::Link, seed: u64, from: Time, to: Time, log_changes: bool) -> Link {
-        let Queue::DropTail { limit } = link.queue;
-        let (limit_packets, limit_bytes) = match limit {
-            Limit::Packets(n) => (n, u64::MAX),
-            Limit::Bytes(n) => (u64::MAX, n),
-        };
         let service = Service::new(link.rate, &link.schedule);
         let propagation = Propagation::new(link.delay, &link.schedule);
         let impairments = Impairments::new(link, seed);
         let instant =
             service.is_instant() && propagation.is_instant() && !impairments.as_ref().is_some_and(|i| i.delays());
+        let way = match Kind::new(&link.queue, Stream::new(seed, &format!("link/{}/queue", link.name))) {
+            _ if instant => Way::Instant,
+            Kind::DropTail => Way::Fifo,
+            Kind::Arrival(discipline) => Way::Asked(discipline),
+            Kind::Served(scheduler) => Way::Served(Served::new(scheduler)),
+        };
         Link {
             name: link.name.clone(),
             service,
             propagation,
             overhead: u64::from(link.overhead),
-            limit_packets,
-            limit_bytes,
+            room: link.queue.limit().into(),
+            way,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             impairments,
-            instant,
             line: Pipe::default(),
             held: Pipe::default(),
             tally: Tally::default(),
@@ -221,21 +243,30 @@ impl Link {
                 return self.lose(now, Reason::Lost);
             }
         }
-        if self.instant {
-            self.count_sent(now, now, packet);
-            if lost {
-                return self.lose(now, Reason::LostBehind);
+        match self.way {
+            Way::Fifo => {}
+            Way::Instant => {
+                self.count_sent(now, now, packet);
+                if lost {
+                    return self.lose(now, Reason::LostBehind);
+                }
+                self.count_delivered(packet);
+                return Outcome::Through;
             }
-            self.count_delivered(packet);
-            return Outcome::Through;
+            Way::Asked(_) => {
+                if self.ask(now, packet) == Verdict::Drop {
+                    return self.drop(now, Reason::Early);
+                }
+            }
+            Way::Served(_) => {
+                packet.doomed = lost;
+                return self.take_in(now, packet);
+            }
         }
         self.forget_served(now);
-        let (packets, bytes) = (self.waiting.len() as u64, self.waiting_bytes + u64::from(packet.size));
         // A free transmitter takes the packet at once, whatever the limit.
-        if (packets >= self.limit_packets || bytes > self.limit_bytes) && self.service.is_busy(now) {
-            self.tally.dropped += 1;
-            self.measured.drops += u64::from(now >= self.from);
-            return Outcome::Gone(Reason::Dropped, now);
+        if self.room.is_full(self.waiting.len() as u64, self.waiting_bytes, packet.size) && self.service.is_busy(now) {
+            return self.drop(now, Reason::Dropped);
         }
         let (start, end) = self.service.serve(now, u64::from(packet.size) + self.overhead);
         if start > now {
@@ -247,13 +278,77 @@ impl Link {
         if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, packet)) }
     }
 
+    /// What a discipline sees when a packet of `size` bytes arrives.
+    fn view(&mut self, now: Time, size: u32) -> View {
+        let (packets, bytes) = self.backlog(now);
+        let busy = match &self.way {
+            Way::Served(served) => served.is_busy(),
+            _ => self.service.is_busy(now),
+        };
+        View {
+            now,
+            packets,
+            bytes,
+            free_at: self.service.free_at(),
+            rate: self.service.rate(now),
+            full: self.room.is_full(packets, bytes, size) && busy,
+        }
+    }
+
+    /// Asks the discipline that decides on arrival.
+    #[inline(never)]
+    fn ask(&mut self, now: Time, packet: &mut Packet) -> Verdict {
+        let view = self.view(now, packet.size);
+        let Way::Asked(discipline) = &mut self.way else { unreachable!("only such a discipline is asked") };
+        let verdict = discipline.enqueue(&view, packet);
+        if verdict == Verdict::Mark && !view.full {
+            packet.ecn = CE;
+            self.measured.marks += u64::from(now >= self.from);
+        }
+        verdict
+    }
+
+    /// When the discipline has periodic work; [`Time::NEVER`] when it has none.
+    pub(super) fn next_timer(&self) -> Time {
+        match &self.way {
+            Way::Instant | Way::Fifo => Time::NEVER,
+            Way::Asked(discipline) => discipline.next_timer(),
+            Way::Served(served) => served.scheduler.next_timer(),
+        }
+    }
+
+    /// The periodic work of the discipline; when it has some again.
+    pub(super) fn tick(&mut self, now: Time) -> Time {
+        let view = self.view(now, 0);
+        match &mut self.way {
+            Way::Instant | Way::Fifo => {}
+            Way::Asked(discipline) => discipline.on_timer(&view),
+            Way::Served(served) => served.scheduler.on_timer(&view),
+        }
+        self.next_timer()
+    }
+
     /// When the next packet under way arrives at the far end; [`Time::NEVER`] when none does.
-    pub fn next_arrival(&self) -> Time {
+    fn next_arrival(&self) -> Time {
         self.line.next().min(self.held.next())
+    }
+
+    /// When something happens next: a packet arrives at the far end, or goes into service, or the discipline has work;
+    /// [`Time::NEVER`] when nothing does.
+    pub fn next_event(&self) -> Time {
+        self.next_arrival().min(self.next_service()).min(self.next_timer())
     }
 
     /// Takes out the next packet that has arrived at the far end by `now`.
     pub fn pop(&mut self, now: Time) -> Option<Packet> {
+        while self.next_timer().min(self.next_service()) <= now.min(self.next_arrival()) {
+            if self.next_timer() <= self.next_service() {
+                self.tick(self.next_timer());
+            } else {
+                self.serve(self.next_service());
+            }
+            while self.take_dropped().is_some() {}
+        }
         let at = self.next_arrival();
         if at > now || at == Time::NEVER {
             return None;
@@ -286,6 +381,15 @@ impl Link {
         }
         let (line, held) = if held.is_some() { (None, event) } else { (event, None) };
         Pending { line, held, duplicated }
+    }
+
+    fn drop(&mut self, now: Time, reason: Reason) -> Outcome {
+        self.tally.dropped += 1;
+        if now >= self.from {
+            self.measured.drops += 1;
+            self.measured.early_drops += u64::from(reason == Reason::Early);
+        }
+        Outcome::Gone(reason, now)
     }
 
     fn lose(&mut self, at: Time, reason: Reason) -> Outcome {
@@ -358,6 +462,9 @@ impl Link {
 
     /// Packets and bytes waiting at `now`.
     pub(super) fn backlog(&mut self, now: Time) -> (u64, u64) {
+        if let Way::Served(served) = &self.way {
+            return served.backlog;
+        }
         self.forget_served(now);
         (self.waiting.len() as u64, self.waiting_bytes)
     }
@@ -386,9 +493,10 @@ impl Link {
             sent: measured.sent,
             data_sent: measured.data_sent,
             drops: measured.drops,
+            early_drops: measured.early_drops,
             losses: measured.losses,
-            marks: 0,
-            queue_mean_packets: measured.waiting_time as f64 * 1e-9 / length,
+            marks: measured.marks,
+            queue_mean_packets: (measured.waiting_time + self.still_waiting()) as f64 * 1e-9 / length,
             queue_max_packets: measured.queue_max,
             sojourn: measured.sojourn.summary(),
         }
@@ -399,9 +507,18 @@ impl Link {
         &self.name
     }
 
+    /// Calls `each` for every packet that is under way, waiting for service included.
+    pub(super) fn each_under_way(&self, each: &mut dyn FnMut(&Packet)) {
+        self.line.packets().chain(self.held.packets()).for_each(&mut *each);
+        if let Way::Served(served) = &self.way {
+            served.scheduler.each(each);
+        }
+    }
+
     /// What does not add up, if anything: arrived + duplicated = delivered + dropped + lost + under way.
     pub(super) fn imbalance(&self) -> Option<String> {
-        let under_way = (self.line.packets.len() + self.held.packets.len()) as u64;
+        let mut under_way = 0;
+        self.each_under_way(&mut |_| under_way += 1);
         let t = &self.tally;
         (t.arrived + t.duplicated != t.delivered + t.dropped + t.lost + under_way)
             .then(|| format!("{t:?}, {under_way} under way"))

@@ -6,6 +6,7 @@
 mod link;
 mod loss;
 mod packet;
+pub mod queue;
 mod service;
 
 pub use link::{Link, Outcome, Pending};
@@ -25,6 +26,10 @@ pub enum Event {
     Line(u32),
     /// The first packet held back on this link reaches the far end.
     Held(u32),
+    /// The transmitter of this served link is free.
+    Serve(u32),
+    /// The discipline of this link has periodic work.
+    Tick(u32),
     /// The next packet of this flow has been processed by its source host.
     Release(u32),
     /// The timer of a host: twice the flow, plus one at the destination.
@@ -46,6 +51,8 @@ pub enum Event {
 pub enum Reason {
     /// By a full queue.
     Dropped,
+    /// By the queue's discipline, although there was room.
+    Early,
     /// By a loss model, before the queue.
     Lost,
     /// By a loss model, behind the link.
@@ -93,9 +100,14 @@ impl Network {
             start
         };
         let starts = scenario.flows.iter().map(|flow| [add(&flow.route), add(&flow.route_back)]).collect();
+        let links: Vec<Link> = scenario.links.iter().map(|link| Link::new(link, seed, from, to, on_change)).collect();
+        let mut events = Wheel::new();
+        for (index, link) in links.iter().enumerate().filter(|(_, link)| link.next_timer() < Time::NEVER) {
+            events.push(link.next_timer(), Event::Tick(index as u32));
+        }
         Network {
-            events: Wheel::new(),
-            links: scenario.links.iter().map(|link| Link::new(link, seed, from, to, on_change)).collect(),
+            events,
+            links,
             routes,
             starts,
             tallies: vec![FlowTally::default(); scenario.flows.len()],
@@ -151,16 +163,72 @@ impl Network {
                     return false;
                 }
                 Outcome::Gone(reason, at) => {
-                    self.count_gone(at, packet);
                     if reason == Reason::LostBehind {
                         self.note(now, index, EventKind::Queued, packet);
                     }
-                    let kind = if reason == Reason::Dropped { EventKind::Dropped } else { EventKind::Lost };
-                    self.note(at, index, kind, packet);
+                    self.bury(index, at, reason, packet);
+                    return false;
+                }
+                Outcome::Waiting { idle } => {
+                    self.wait(now, index, idle, packet);
                     return false;
                 }
             }
         }
+    }
+
+    /// A packet waits in the queue of a served link.
+    #[inline(never)]
+    fn wait(&mut self, now: Time, index: u32, idle: bool, packet: &Packet) {
+        self.note(now, index, EventKind::Queued, packet);
+        if idle {
+            self.serve(now, index);
+        } else {
+            self.settle(now, index);
+        }
+    }
+
+    /// The transmitter of a served link is free: its next packet goes.
+    #[inline(never)]
+    pub(crate) fn serve(&mut self, now: Time, index: u32) {
+        let link = &mut self.links[index as usize];
+        if let Some(served) = link.serve(now) {
+            if let Some(free_at) = served.free_at {
+                self.events.push(free_at, Event::Serve(index));
+            }
+            match served.outcome {
+                Outcome::Queued(pending) => self.schedule(index, &pending, served.packet.flow),
+                Outcome::Gone(reason, at) => self.bury(index, at, reason, &served.packet),
+                Outcome::Through | Outcome::Waiting { .. } => unreachable!("what is served leaves the queue"),
+            }
+        }
+        self.settle(now, index);
+    }
+
+    /// The discipline of a link has periodic work.
+    #[inline(never)]
+    pub(crate) fn tick(&mut self, now: Time, index: u32) {
+        let next = self.links[index as usize].tick(now);
+        if next < Time::NEVER {
+            self.events.push(next, Event::Tick(index));
+        }
+    }
+
+    /// Counts what a scheduler has dropped of the packets that waited.
+    fn settle(&mut self, now: Time, index: u32) {
+        while let Some((packet, reason)) = self.links[index as usize].take_dropped() {
+            self.bury(index, now, reason, &packet);
+        }
+    }
+
+    /// A packet is gone.
+    fn bury(&mut self, index: u32, at: Time, reason: Reason, packet: &Packet) {
+        self.count_gone(at, packet);
+        let kind = match reason {
+            Reason::Dropped | Reason::Early => EventKind::Dropped,
+            Reason::Lost | Reason::LostBehind => EventKind::Lost,
+        };
+        self.note(at, index, kind, packet);
     }
 
     fn count_gone(&mut self, at: Time, packet: &Packet) {
@@ -250,9 +318,7 @@ impl Network {
     pub(crate) fn flow_tallies(&self) -> (&[FlowTally], Vec<u64>) {
         let mut under_way = vec![0; self.tallies.len()];
         for link in &self.links {
-            for packet in link.line.packets().chain(link.held.packets()) {
-                under_way[packet.flow as usize] += 1;
-            }
+            link.each_under_way(&mut |packet| under_way[packet.flow as usize] += 1);
         }
         (&self.tallies, under_way)
     }

@@ -44,6 +44,8 @@ pub struct Packet {
     pub size: u32,
     /// Place in the network's route table: the link it takes next.
     pub(crate) next: u32,
+    /// It will be lost behind the served link that it waits for.
+    pub(super) doomed: bool,
     /// Whether it travels from the flow's source to its destination.
     pub forward: bool,
     /// ECN codepoint of the IP header: 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
@@ -54,14 +56,23 @@ impl Packet {
     /// The packet around a segment.
     pub fn tcp(flow: usize, forward: bool, now: Time, segment: Segment) -> Packet {
         let size = IP_HEADER + TCP_HEADER + segment.option_bytes() + segment.len;
-        Packet { body: Body::Tcp(segment), left: now, flow: flow as u32, size, next: 0, forward, ecn: segment.ecn }
+        Packet {
+            body: Body::Tcp(segment),
+            left: now,
+            flow: flow as u32,
+            size,
+            next: 0,
+            doomed: false,
+            forward,
+            ecn: segment.ecn,
+        }
     }
 
     /// The packet of `size` IP bytes around datagram `number`.
     pub fn udp(flow: usize, now: Time, number: u64, size: u32) -> Packet {
         let len = size.saturating_sub(IP_HEADER + UDP_HEADER);
         let body = Body::Udp(Datagram { number, len });
-        Packet { body, left: now, flow: flow as u32, size, next: 0, forward: true, ecn: 0 }
+        Packet { body, left: now, flow: flow as u32, size, next: 0, doomed: false, forward: true, ecn: 0 }
     }
 
     /// Payload bytes.

@@ -54,6 +54,17 @@ impl Service {
         self.free > now.0
     }
 
+    /// When the transmitter is free, or since when it has been.
+    pub fn free_at(&self) -> Time {
+        Time(self.free)
+    }
+
+    /// The rate at `now`; `None` is infinitely fast.
+    pub fn rate(&self, now: Time) -> Option<Rate> {
+        let step = self.steps.iter().rev().find(|step| step.from <= now.0);
+        step.and_then(|step| step.rate).map(Rate)
+    }
+
     /// Takes in `bytes` at `now`, which is not before the last call: when their service starts and when it ends
     /// ([`Time::NEVER`] on a link that has stopped for good).
     pub fn serve(&mut self, now: Time, bytes: u64) -> (Time, Time) {

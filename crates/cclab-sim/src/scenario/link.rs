@@ -1,9 +1,10 @@
 //! The fields of a link: rate, delay, queue, impairments, changes; and how they become a [`Link`].
 
-use super::model::{AppliesTo, Change, Jitter, Limit, Link, Loss, LossModel, LossPlace, Queue, Reorder};
+use super::model::{AppliesTo, Change, Jitter, Link, Loss, LossModel, LossPlace, Reorder};
 use super::quantity::{
-    Amount, Amounts, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, Probability, RATE_OR_OUTAGE, Rates, TIME, Words,
+    Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, Probability, RATE_OR_OUTAGE, Rates, TIME, Words,
 };
+use super::queue::QueueSpec;
 use super::reader::{Kind, Mistakes, Table, show};
 use cclab_algo::{Duration, Rate, Time};
 use serde_json::{Map, Value as Json, json};
@@ -15,7 +16,7 @@ pub(super) struct LinkSpec {
     pub(super) rate: Option<Rate>,
     /// `None` follows from the round-trip times of the flows.
     pub(super) delay: Option<Duration>,
-    pub(super) limit: Option<Amount>,
+    queue: QueueSpec,
     overhead: u64,
     losses: Vec<LossSpec>,
     place: LossPlace,
@@ -48,8 +49,6 @@ pub(super) struct Surroundings<'s> {
 
 const UNLIMITED: &str = "unlimited";
 pub(super) const RATE: Or<Rates> = Or(UNLIMITED, POSITIVE_RATE);
-pub(super) const LIMIT: Or<Amounts> = Or(UNLIMITED, Amounts { time: true });
-const DISCIPLINES: Words<()> = Words(&[("droptail", ())]);
 const PLACES: Words<LossPlace> =
     Words(&[("before-queue", LossPlace::BeforeQueue), ("after-link", LossPlace::AfterLink)]);
 const EXPONENTIAL: Words<bool> = Words(&[("uniform", false), ("exponential", true)]);
@@ -57,8 +56,6 @@ const OVERHEAD: Integer = Integer { min: 0, max: 1000 };
 const ORDINAL: Integer = Integer { min: 1, max: 1_000_000_000_000 };
 /// Stands for a rate that was not understood, so that nothing else is found wrong for it.
 pub(super) const UNKNOWN: Option<Rate> = Some(Rate(1));
-/// One BDP.
-const ONE_BDP: Amount = Amount::Bdp(1_000_000_000);
 
 impl LinkSpec {
     /// Infinitely fast and without any limit: what an access link is unless it is told.
@@ -66,7 +63,7 @@ impl LinkSpec {
         LinkSpec {
             rate: None,
             delay: Some(Duration::ZERO),
-            limit: None,
+            queue: QueueSpec::UNLIMITED,
             overhead: 0,
             losses: Vec::new(),
             place: LossPlace::BeforeQueue,
@@ -80,9 +77,7 @@ impl LinkSpec {
 
     /// Reads the fields of a link out of `t`. Rate and delay are read by the caller.
     pub(super) fn read(t: &mut Table, rate: Option<Rate>, delay: Option<Duration>) -> LinkSpec {
-        // A queue in front of an infinitely fast link is always empty: no limit means anything there.
-        let limit = rate.map(|_| ONE_BDP);
-        LinkSpec { rate, delay, limit, ..LinkSpec::ideal() }.overridden(t)
+        LinkSpec { rate, delay, queue: QueueSpec::before(rate), ..LinkSpec::ideal() }.overridden(t)
     }
 
     /// Reads `reverse`: what it leaves out is as in the forward direction.
@@ -92,11 +87,7 @@ impl LinkSpec {
         let (rate, delay) = (r.peek("rate", &RATE), r.peek("delay", &TIME));
         spec.rate = rate.unwrap_or(self.rate);
         spec.delay = delay.or(self.delay);
-        if spec.rate.is_none() {
-            spec.limit = None;
-        } else if self.rate.is_none() && self.limit.is_none() {
-            spec.limit = Some(ONE_BDP);
-        }
+        spec.queue = self.queue.moved(self.rate, spec.rate);
         r.put("rate", RATE.write(&spec.rate));
         r.put("delay", spec.delay.map_or(Json::Null, |delay| TIME.write(&delay)));
         let changes_own = self
@@ -127,17 +118,7 @@ impl LinkSpec {
     }
 
     pub(super) fn read_queue(&mut self, t: &mut Table) {
-        let mut q = t.table_or_empty("queue");
-        q.or("discipline", &DISCIPLINES, ());
-        let written = q.peek("limit", &LIMIT);
-        if let (Some(Some(Amount::Bdp(_) | Amount::Time(_))), None) = (written, self.rate)
-            && t.sound(&["rate"])
-        {
-            q.mistake("limit", "a limit in time or BDP needs a link with a rate; this one is infinitely fast");
-        }
-        self.limit = written.unwrap_or(self.limit);
-        q.put("limit", LIMIT.write(&self.limit));
-        t.put("queue", q.finish());
+        self.queue = self.queue.overridden(t, self.rate);
     }
 
     fn read_loss(&mut self, t: &mut Table) {
@@ -225,7 +206,7 @@ impl LinkSpec {
             to,
             rate: self.rate,
             delay,
-            queue: Queue::DropTail { limit: self.resolve_limit(around) },
+            queue: self.queue.build(self.rate, around),
             overhead: self.overhead as u32,
             loss: self.losses.iter().map(loss).collect(),
             loss_place: self.place,
@@ -233,19 +214,6 @@ impl LinkSpec {
             reorder: self.reorder,
             duplicate: self.duplicate,
             schedule: self.schedule.clone(),
-        }
-    }
-
-    /// A limit in BDP counts whole packets, one in time bytes; there is room for one packet at least.
-    fn resolve_limit(&self, around: &Surroundings) -> Limit {
-        match (self.limit, self.rate) {
-            (Some(Amount::Packets(n)), _) => Limit::Packets(n),
-            (Some(Amount::Bytes(n)), _) => Limit::Bytes(n),
-            (Some(Amount::Time(d)), Some(rate)) => Limit::Bytes(bdp_bytes(rate, d, 1_000_000_000).max(around.packet)),
-            (Some(Amount::Bdp(billionths)), Some(rate)) => {
-                Limit::Packets((bdp_bytes(rate, around.rtt, billionths) / around.packet).max(1))
-            }
-            (None, _) | (_, None) => Limit::Packets(u64::MAX),
         }
     }
 

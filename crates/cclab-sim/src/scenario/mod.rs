@@ -16,6 +16,7 @@ mod mesh;
 pub mod model;
 mod network;
 mod quantity;
+mod queue;
 mod reader;
 mod record;
 mod registry;

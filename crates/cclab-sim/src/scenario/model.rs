@@ -3,6 +3,7 @@
 //! Every topology has become a graph of nodes and one-way links, every flow a pair of routes, every
 //! quantity a number in its unit, every option a value.
 
+use crate::net::queue::{codel, red};
 use crate::tcp;
 use cclab_algo::cc;
 use cclab_algo::params::Given;
@@ -65,7 +66,7 @@ pub struct Link {
 }
 
 /// A queue discipline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Queue {
     /// First-in first-out, the newest dropped when full. The limit is of packets waiting; the one being
     /// sent does not count.
@@ -73,6 +74,29 @@ pub enum Queue {
         /// Largest number waiting.
         limit: Limit,
     },
+    /// Random early detection.
+    Red {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        red: red::Config,
+    },
+    /// Controlled delay.
+    Codel {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        codel: codel::Config,
+    },
+}
+
+impl Queue {
+    /// Largest number waiting.
+    pub fn limit(&self) -> Limit {
+        match *self {
+            Queue::DropTail { limit } | Queue::Red { limit, .. } | Queue::Codel { limit, .. } => limit,
+        }
+    }
 }
 
 /// The limit of a queue, resolved to packets or bytes.

@@ -63,17 +63,55 @@ impl Entry {
     }
 }
 
-const QUEUES: &[Entry] = &[Entry {
-    name: "droptail",
-    summary: "first-in first-out, the newest packet dropped when full",
-    source: "RFC 7567 §2",
-    fields: &[&[(
-        "limit",
-        "amount",
-        "1 BDP",
-        "largest amount waiting, in packets, bytes, time or BDP, or \"unlimited\"",
-    )]],
-}];
+/// `limit` of the queues with a discipline of their own.
+const LIMIT: Field =
+    ("limit", "amount", "1000 packets", "largest amount waiting, in packets, bytes, time or BDP, or \"unlimited\"");
+const ECN: Field = ("ecn", "flag", "true", "packets of transports that know ECN are marked instead of dropped");
+
+const QUEUES: &[Entry] = &[
+    Entry {
+        name: "droptail",
+        summary: "first-in first-out, the newest packet dropped when full",
+        source: "RFC 7567 §2",
+        fields: &[&[(
+            "limit",
+            "amount",
+            "1 BDP",
+            "largest amount waiting, in packets, bytes, time or BDP, or \"unlimited\"",
+        )]],
+    },
+    Entry {
+        name: "red",
+        summary: "random early detection: signals rise with the average queue; gentle, adaptive",
+        source: "Floyd & Jacobson, ToN 1993",
+        fields: &[&[
+            LIMIT,
+            ("min", "amount", "5 packets", "average below which nothing is signalled, or \"auto\""),
+            ("max", "amount", "15 packets", "average at which max_p is reached, or \"auto\": three times min"),
+            ("weight", "probability", "0.002", "weight of a sample in the average, or \"auto\""),
+            ("max_p", "probability", "2%", "probability of a signal just below max"),
+            ("gentle", "flag", "true", "from max to twice that the probability rises to 1 instead of jumping"),
+            ("wait", "flag", "true", "no signal before 1/p packets after the last"),
+            ("adaptive", "flag", "false", "max_p follows the average; min, max and weight are \"auto\" unless given"),
+            ("by_size", "flag", "false", "the probability is proportional to a packet's size"),
+            ("packet_size", "size", "auto", "bytes of a mean packet; the largest of the flows unless given"),
+            ECN,
+            ("hard_drop", "flag", "false", "where the probability is 1, ECN does not save a packet"),
+        ]],
+    },
+    Entry {
+        name: "codel",
+        summary: "controlled delay: drops ever faster while packets wait longer than the target",
+        source: "RFC 8289",
+        fields: &[&[LIMIT, TARGET, INTERVAL, MTU, ECN, CE_THRESHOLD]],
+    },
+];
+const TARGET: Field = ("target", "time", "5 ms", "acceptable standing delay in the queue");
+const INTERVAL: Field =
+    ("interval", "time", "100 ms", "within it the delay must be below the target once: a worst-case RTT");
+const MTU: Field = ("mtu", "size", "auto", "bytes that may always wait; the largest packet of the flows unless given");
+const CE_THRESHOLD: Field =
+    ("ce_threshold", "time", "off", "packets that know ECN and waited longer than this are marked anyway");
 
 /// What every link has, beside its rate and its delay.
 const LINK: &[Field] = &[

@@ -54,6 +54,10 @@ impl RunResult {
             h.text(&l.name);
             h.floats(&[l.utilisation, l.throughput_bps, l.queue_mean_packets]);
             h.words(&[l.arrived, l.sent, l.data_sent, l.drops, l.losses, l.marks, l.queue_max_packets]);
+            // only some disciplines have any
+            if l.early_drops > 0 {
+                h.word(l.early_drops);
+            }
             h.distribution(&l.sojourn);
         }
         let s = &self.samples;

@@ -103,17 +103,19 @@ pub struct LinkSummary {
     pub sent: u64,
     /// Data packets (payload > 0) sent.
     pub data_sent: u64,
-    /// Packets dropped by a full queue.
+    /// Packets dropped by the queue, full or not.
     pub drops: u64,
+    /// Of these, dropped by choice of its discipline, not for want of room.
+    pub early_drops: u64,
     /// Packets lost to a loss model.
     pub losses: u64,
-    /// Packets marked.
+    /// Packets marked Congestion Experienced; those that had the mark already are counted too.
     pub marks: u64,
     /// Time-weighted mean number waiting.
     pub queue_mean_packets: f64,
     /// Largest number waiting.
     pub queue_max_packets: u64,
-    /// Time in the queue per packet, s.
+    /// Time in the queue per packet sent, s.
     pub sojourn: Distribution,
 }
 

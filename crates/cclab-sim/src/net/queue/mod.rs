@@ -1,0 +1,181 @@
+//! Queue disciplines: who may wait, who is marked, who is dropped, who goes next.
+//!
+//! Two kinds. A [`Discipline`] decides when a packet arrives (RED, a step threshold, routers that write a congestion
+//! header); the link stays lazy, as with drop-tail, which asks nobody. A [`Scheduler`] keeps the packets itself and is
+//! asked again whenever the transmitter is free (CoDel, fair queueing, DualPI2): such a link is *served*, at the price of
+//! an event for each packet's departure.
+
+pub mod codel;
+pub mod red;
+
+use codel::Codel;
+use red::Red;
+
+use super::Reason;
+use super::packet::{CE, Packet};
+use crate::scenario::{Limit, Queue};
+use cclab_algo::rng::Stream;
+use cclab_algo::{Rate, Time};
+use std::collections::VecDeque;
+
+/// What a discipline sees of its link.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// Now.
+    pub now: Time,
+    /// Packets waiting; neither the one being sent nor the one arriving counts.
+    pub packets: u64,
+    /// Bytes waiting.
+    pub bytes: u64,
+    /// When the transmitter is through with all that waits; in the past if it has been idle since then.
+    pub free_at: Time,
+    /// Rate of the link now; `None` is infinitely fast.
+    pub rate: Option<Rate>,
+    /// There is no room for the arriving packet: a [`Discipline`]'s link drops it whatever is decided, a [`Scheduler`]
+    /// drops it or another for it.
+    pub full: bool,
+}
+
+/// What is to become of an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may wait.
+    Pass,
+    /// It may wait, with the mark Congestion Experienced.
+    Mark,
+    /// It is dropped.
+    Drop,
+}
+
+impl Verdict {
+    /// How a discipline tells a packet's sender of congestion: by a mark if `ecn` and the packet allows it, else by dropping
+    /// it (RFC 3168 §5).
+    pub fn signal(ecn: bool, packet: &Packet) -> Verdict {
+        if ecn && packet.ecn != 0 { Verdict::Mark } else { Verdict::Drop }
+    }
+}
+
+/// A discipline that decides when a packet arrives. Its queue is first-in first-out.
+pub trait Discipline: Send {
+    /// A packet arrives; its congestion header may be rewritten. Asked also when the transmitter is idle.
+    fn enqueue(&mut self, view: &View, packet: &mut Packet) -> Verdict;
+    /// When to call [`Discipline::on_timer`]; [`Time::NEVER`] for never. Asked at the start and after each call.
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
+    /// Periodic work.
+    fn on_timer(&mut self, _view: &View) {}
+}
+
+/// A discipline that keeps the packets and says which goes next. Its link is served.
+pub trait Scheduler: Send {
+    /// Takes a packet in, or says why not. What it drops in its stead goes into the ledger.
+    ///
+    /// # Errors
+    /// The packet is refused: [`Reason::Dropped`] because of a full queue, [`Reason::Early`] by choice.
+    fn enqueue(&mut self, view: &View, packet: Packet, ledger: &mut Ledger) -> Result<(), Reason>;
+    /// The packet to be sent next, which came at that time; `None` when none waits. What it drops on the way goes into
+    /// the ledger.
+    fn dequeue(&mut self, view: &View, ledger: &mut Ledger) -> Option<(Time, Packet)>;
+    /// Calls `each` for every packet that waits.
+    fn each(&self, each: &mut dyn FnMut(&Packet));
+    /// When to call [`Scheduler::on_timer`]; [`Time::NEVER`] for never. Asked at the start and after each call.
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
+    /// Periodic work.
+    fn on_timer(&mut self, _view: &View) {}
+}
+
+/// What a [`Scheduler`] did to the packets that it had taken in.
+#[derive(Default)]
+pub struct Ledger {
+    /// Dropped, in order.
+    pub(super) dropped: VecDeque<(Packet, Reason)>,
+    /// Packets marked.
+    pub(super) marks: u64,
+}
+
+impl Ledger {
+    /// A packet that waited is dropped: [`Reason::Dropped`] for want of room, [`Reason::Early`] by choice.
+    pub fn drop(&mut self, packet: Packet, reason: Reason) {
+        self.dropped.push_back((packet, reason));
+    }
+    /// A packet gets the mark Congestion Experienced; one that has it is counted too.
+    pub fn mark(&mut self, packet: &mut Packet) {
+        packet.ecn = CE;
+        self.marks += 1;
+    }
+}
+
+/// Room for those who wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Packets at most.
+    pub packets: u64,
+    /// Bytes at most.
+    pub bytes: u64,
+}
+
+impl From<Limit> for Room {
+    fn from(limit: Limit) -> Room {
+        match limit {
+            Limit::Packets(packets) => Room { packets, bytes: u64::MAX },
+            Limit::Bytes(bytes) => Room { packets: u64::MAX, bytes },
+        }
+    }
+}
+
+impl Room {
+    /// Whether a packet of `size` bytes has no room beside these.
+    #[inline]
+    pub fn is_full(&self, packets: u64, bytes: u64, size: u32) -> bool {
+        packets >= self.packets || bytes + u64::from(size) > self.bytes
+    }
+}
+
+/// Packets in order of arrival, for the schedulers.
+#[derive(Default)]
+pub(super) struct Fifo {
+    packets: VecDeque<(Time, Packet)>,
+    bytes: u64,
+}
+
+impl Fifo {
+    pub(super) fn push(&mut self, now: Time, packet: Packet) {
+        self.bytes += u64::from(packet.size);
+        self.packets.push_back((now, packet));
+    }
+    pub(super) fn pop(&mut self) -> Option<(Time, Packet)> {
+        let (at, packet) = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.size);
+        Some((at, packet))
+    }
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    pub(super) fn each(&self, each: &mut dyn FnMut(&Packet)) {
+        self.packets.iter().for_each(|(_, packet)| each(packet));
+    }
+}
+
+/// Who decides about the packets of a link.
+pub(super) enum Kind {
+    /// Room alone.
+    DropTail,
+    /// Somebody when they arrive.
+    Arrival(Box<dyn Discipline>),
+    /// Somebody who keeps them.
+    Served(Box<dyn Scheduler>),
+}
+
+impl Kind {
+    /// The discipline of a link; its draws are from `stream`.
+    pub(super) fn new(queue: &Queue, stream: Stream) -> Kind {
+        match *queue {
+            Queue::DropTail { .. } => Kind::DropTail,
+            Queue::Red { red, .. } => Kind::Arrival(Box::new(Red::new(red, stream))),
+            Queue::Codel { codel, .. } => Kind::Served(Box::new(Codel::new(codel))),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Queue disciplines at work: what theory, their papers and other simulators say of delay, drops and marks.
+
+mod support;
+
+use cclab_algo::{Duration, Rate, Time};
+use cclab_sim::net::queue::codel;
+use cclab_sim::net::{self, Outcome, Packet};
+use cclab_sim::scenario::*;
+use cclab_sim::tcp::{Config, Recovery};
+use cclab_sim::trace::RunResult;
+use proptest::prelude::*;
+use support::*;
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// A path of this rate and base RTT with `queue` in front.
+fn bottleneck(seconds: f64, rate: u64, rtt_ms: u64, queue: Queue) -> Scenario {
+    let there = Link { queue, ..link("bottleneck", Some(rate), ms(rtt_ms) / 2) };
+    path(seconds, there, link("back", Some(rate), ms(rtt_ms) / 2))
+}
+
+/// The queue of a scenario file with `queue = { ... }` in front of 10 Mbit/s.
+fn written(queue: &str) -> Queue {
+    let text = format!(
+        "duration = '1 s'\n[network]\nrate = '10 Mbit/s'\nrtt = '50 ms'\nqueue = {{ {queue} }}\n[[flows]]\ncc = 'reno'\n"
+    );
+    Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}")).links[0].queue
+}
+
+/// Every discipline that there is, with room for `n` packets.
+fn disciplines(n: u64) -> Vec<Queue> {
+    let names = registry_json()["queues"].as_array().expect("a list").clone();
+    let name = |entry: &serde_json::Value| entry["name"].as_str().expect("a name").to_owned();
+    names.iter().map(|e| written(&format!("discipline = '{}', limit = '{n} packets'", name(e)))).collect()
+}
+
+/// A scheduler that never signals makes a served link; it is the lazy one to the bit, with losses behind it, with jitter
+/// and duplicates, when its rate changes and when it stops.
+#[test]
+fn a_served_link_is_a_lazy_link() {
+    let never = Duration::from_secs(1000);
+    let codel = codel::Config { target: never, interval: never, mtu: 1500, ecn: true, ce_threshold: None };
+    let change = |s, rate| Change { at: Time::ZERO + Duration::from_secs(s), rate: Some(Rate(rate)), delay: None };
+    for limit in [Limit::Packets(7), Limit::Bytes(9000)] {
+        let [lazy, served] = [Queue::DropTail { limit }, Queue::Codel { limit, codel }].map(|queue| {
+            let mut scenario = bottleneck(20.0, 5_000_000, 40, queue);
+            scenario.warmup = Duration::from_secs(2);
+            scenario.record = Record { samples: Sampling::OnChange, packets: true, capture: None };
+            scenario.links[0].overhead = 20;
+            scenario.links[0].loss =
+                vec![Loss { applies_to: AppliesTo::All, model: LossModel::Bernoulli { p: 0.002 } }];
+            scenario.links[0].loss_place = LossPlace::AfterLink;
+            scenario.links[0].jitter = Some(Jitter::Uniform { max: ms(1) });
+            scenario.links[0].duplicate = 0.01;
+            scenario.links[0].schedule = vec![change(5, 9_000_000), change(8, 0), change(9, 3_333_333), change(18, 0)];
+            scenario.flows = vec![
+                bulk("reno", "reno", Config::linux(1448)),
+                Flow { send_jitter: ms(3), start: Time(1_234_567_891), ..cbr("cbr", 3_000_000, 700) },
+            ];
+            run(&scenario)
+        });
+        assert!(lazy.links[0].drops > 100 && lazy.links[0].losses > 5);
+        // what is dropped and what is served in the same nanosecond may be noted in either order
+        assert_eq!(lazy.links, served.links);
+        assert_eq!(format!("{:?}", lazy.flows), format!("{:?}", served.flows)); // NaN is not NaN
+        assert_eq!(lazy.link_samples, served.link_samples);
+    }
+}
+
+/// ns-3's test of two Reno flows over RED(5, 15): the average stays between the thresholds. (Those of drop-tail fill 100.)
+#[test]
+fn red_keeps_its_average_between_the_thresholds() {
+    let two = |queue| {
+        let mut scenario = bottleneck(100.0, 10_000_000, 50, queue);
+        scenario.warmup = Duration::from_secs(10);
+        scenario.flows = (0..2)
+            .map(|i| Flow {
+                start: Time(i * 100_000_000),
+                ..bulk(&i.to_string(), "reno", Config::classic(1460, Recovery::NewReno))
+            })
+            .collect();
+        run(&scenario)
+    };
+    let result = two(written("discipline = 'red'"));
+    let l = &result.links[0];
+    assert!((5.0..15.0).contains(&l.queue_mean_packets), "{}", l.queue_mean_packets);
+    assert!(l.early_drops == l.drops && l.drops > 100 && l.queue_max_packets < 100, "{l:?}");
+    assert!(l.utilisation > 0.95, "{}", l.utilisation);
+    let full = two(Queue::DropTail { limit: Limit::Packets(100) });
+    assert!(full.links[0].queue_max_packets == 100 && full.links[0].queue_mean_packets > 40.0);
+    assert_eq!(full.links[0].early_drops, 0);
+}
+
+/// With ECN the same queue marks and drops nothing; senders learn of the marks.
+#[test]
+fn red_marks_ect() {
+    let mut scenario = bottleneck(60.0, 10_000_000, 50, written("discipline = 'red', limit = '1000 packets'"));
+    scenario.warmup = Duration::from_secs(10);
+    scenario.flows = (0..2)
+        .map(|i| bulk(&i.to_string(), "reno", Config { ecn: true, ..Config::classic(1460, Recovery::NewReno) }))
+        .collect();
+    let result = run(&scenario);
+    let l = &result.links[0];
+    assert!(l.drops == 0 && l.marks > 50, "{l:?}");
+    assert!((5.0..15.0).contains(&l.queue_mean_packets), "{}", l.queue_mean_packets);
+    assert!(result.flows.iter().all(|f| f.segments_retransmitted == 0));
+}
+
+/// RFC 8289: a lone flow's standing queue stays near the target of 5 ms, a drop-tail buffer of a BDP or more full.
+#[test]
+fn codel_keeps_the_standing_queue_near_its_target() {
+    for law in ["reno", "cubic"] {
+        let mut scenario = bottleneck(60.0, 10_000_000, 50, written("discipline = 'codel'"));
+        scenario.flows = vec![bulk(law, law, Config::linux(1448))];
+        let l = &run(&scenario).links[0];
+        assert!(l.sojourn.p50 < 0.010, "{law}: {}", l.sojourn.p50);
+        assert!(l.early_drops == l.drops && l.drops > 10);
+    }
+}
+
+/// What came in went out, was dropped or waits; whoever is asked.
+fn check(result: &RunResult) -> Result<(), TestCaseError> {
+    let (l, back) = (&result.links[0], &result.links[1]);
+    prop_assert!(l.arrived >= l.sent + l.drops, "{l:?}");
+    prop_assert!(l.early_drops <= l.drops && l.marks <= l.arrived);
+    prop_assert!(l.queue_mean_packets <= l.queue_max_packets as f64);
+    prop_assert_eq!(back.drops, 0);
+    let dropped: u64 = result.flows.iter().map(|f| f.packets_lost).sum();
+    // of packets without payload, only SYN and FIN go this way
+    let gone = result.links[0].drops + result.links[0].losses;
+    prop_assert!(gone - 10.min(gone) <= dropped && dropped <= gone, "{dropped} of {gone}");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Random traffic of TCP with and without ECN and of datagrams over every discipline: `run` itself checks that packets
+    /// are conserved at each link and in each flow.
+    #[test]
+    fn packets_are_conserved(
+        seed in 0..u64::MAX, rate in 100_000..20_000_000_u64, rtt_ms in 1..100_u64, limit in 1..60_u64,
+        sizes in proptest::collection::vec(60..1500_u32, 0..4), load in 10..200_u64, lossy in 0..2_u32,
+    ) {
+        for queue in disciplines(limit) {
+            let mut scenario = bottleneck(3.0, rate, rtt_ms, queue);
+            scenario.seed = seed;
+            scenario.links[0].loss = vec![Loss {
+                applies_to: AppliesTo::All, model: LossModel::Bernoulli { p: 0.01 * f64::from(lossy) },
+            }];
+            scenario.links[0].loss_place = if seed % 2 == 0 { LossPlace::AfterLink } else { LossPlace::BeforeQueue };
+            scenario.flows = sizes.iter().enumerate().map(|(i, &size)| Flow {
+                send_jitter: ms(5), ..cbr(&format!("cbr-{i}"), (rate * load / 100 / sizes.len() as u64).max(1), size)
+            }).collect();
+            scenario.flows.push(bulk("reno", "reno", Config::linux(1448)));
+            scenario.flows.push(bulk("ecn", "cubic", Config { ecn: true, ..Config::linux(1000) }));
+            check(&run(&scenario))?;
+        }
+    }
+}
+
+/// A served link driven by hand, as a relay would: the same packets at the same times as in a run.
+#[test]
+fn a_served_link_without_a_simulation() {
+    let mut scenario = bottleneck(20.0, 1_000_000, 20, written("discipline = 'codel', limit = '50 packets'"));
+    scenario.flows = vec![Flow { send_jitter: ms(20), ..cbr("cbr", 1_300_000, 500) }];
+    let result = run(&scenario);
+    let end = Time::ZERO + scenario.duration;
+    let mut sent = bottleneck(20.0, 1_000_000, 20, Queue::DropTail { limit: Limit::Packets(u64::MAX) });
+    sent.flows = scenario.flows.clone();
+    sent.record.packets = true;
+    let log = run(&sent).packets.expect("asked for");
+    let mut relay = net::Link::new(&scenario.links[0], scenario.seed, Time::ZERO, end, false);
+    let (mut arrived, mut refused) = (0, 0);
+    let mut drain = |relay: &mut net::Link, until: Time| {
+        while relay.next_event() < until {
+            let now = relay.next_event();
+            while relay.pop(now).is_some() {
+                arrived += 1;
+            }
+        }
+    };
+    for i in (0..log.event.len()).filter(|&i| log.event[i] == 0) {
+        let now = Time((log.time_s[i] * 1e9).round() as u64);
+        drain(&mut relay, now);
+        refused += u64::from(matches!(relay.take(now, &mut Packet::udp(0, now, log.seq[i], 500)), Outcome::Gone(..)));
+    }
+    drain(&mut relay, end);
+    let l = &result.links[0];
+    assert!(l.early_drops > 20 && l.drops - l.early_drops == refused, "{refused} {l:?}");
+    assert_eq!(arrived, result.flows[0].packets_received);
+}
