@@ -521,6 +521,10 @@ const BAD: &[(&str, &str)] = &[
         r#"flows[0].recovery: "rack" needs selective acknowledgements, but flows[0].sack is false"#,
     ),
     (
+        "flows.0.cc = 'sack'\nflows.0.sack = false",
+        r#"flows[0].recovery: "sack" needs selective acknowledgements, but flows[0].sack is false"#,
+    ),
+    (
         "flows.0.recovery = 'newreno'\nflows.0.tlp = true",
         r#"flows[0].tlp: tail-loss probes need flows[0].recovery = "rack""#,
     ),
@@ -678,7 +682,7 @@ fn null_is_nothing() {
     assert_eq!((s.flows[0].label.as_str(), limit(&s.links[0])), ("reno-1", Limit::Packets(16)));
 }
 
-/// The classic profile repairs as its algorithm's paper did; SACK brings a recovery that uses it.
+/// Tahoe, NewReno and SACK are names of recoveries, Reno is one in the classic profile; SACK brings one that uses it.
 #[test]
 fn recovery_follows_profile_algorithm_and_sack() {
     for (edit, recovery, sack) in [
@@ -689,6 +693,14 @@ fn recovery_follows_profile_algorithm_and_sack() {
         ("flows.0.profile = 'classic'", Recovery::Reno, false),
         ("flows.0.profile = 'classic'\nflows.0.cc = 'newreno'", Recovery::NewReno, false),
         ("flows.0.profile = 'classic'\nflows.0.cc = 'cubic'", Recovery::NewReno, false),
+        ("flows.0.cc = 'tahoe'", Recovery::Tahoe, false),
+        ("flows.0.cc = 'newreno'", Recovery::NewReno, false),
+        ("flows.0.cc = 'sack'", Recovery::Sack, true),
+        ("flows.0.profile = 'classic'\nflows.0.cc = 'tahoe'", Recovery::Tahoe, false),
+        ("flows.0.profile = 'classic'\nflows.0.cc = 'sack'", Recovery::Sack, true),
+        ("flows.0.cc = 'tahoe'\nflows.0.sack = true", Recovery::Rack, true),
+        ("flows.0.cc = 'sack'\nflows.0.sack = true", Recovery::Sack, true),
+        ("flows.0.cc = 'tahoe'\nflows.0.recovery = 'rack'", Recovery::Rack, true),
         ("flows.0.profile = 'classic'\nflows.0.recovery = 'tahoe'", Recovery::Tahoe, false),
         ("flows.0.profile = 'classic'\nflows.0.sack = true", Recovery::Sack, true),
         ("flows.0.profile = 'classic'\nflows.0.recovery = 'rack'", Recovery::Rack, true),

@@ -15,14 +15,24 @@ use crate::units::{Duration, Rate, Time};
 use std::sync::{PoisonError, RwLock};
 
 mod bbr;
+mod bic;
 #[cfg(test)]
 mod closed_loop;
+mod compound;
 mod cubic;
 mod fast;
+mod hstcp;
+mod htcp;
+mod illinois;
 mod model;
 mod newreno;
 mod reno;
+mod sack;
 mod santa_cruz;
+mod scalable;
+mod tahoe;
+#[cfg(test)]
+mod testing;
 mod vegas;
 mod veno;
 mod westwood;
@@ -32,10 +42,19 @@ pub use window::Window;
 
 /// Every congestion control there is, in the order in which `cclab list algorithms` shows them.
 pub static REGISTRY: &[Entry] = &[
+    // Reno's law; the others are names for its recoveries
+    tahoe::ENTRY,
     reno::ENTRY,
     newreno::ENTRY,
+    sack::ENTRY,
     // loss-based, for large windows
     cubic::ENTRY,
+    bic::ENTRY,
+    hstcp::ENTRY,
+    scalable::ENTRY,
+    htcp::ENTRY,
+    illinois::ENTRY,
+    compound::ENTRY,
     // by delay
     vegas::ENTRY,
     fast::ENTRY,

@@ -21,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
     build: &|cx, params| Box::new(Reno::new(cx, params)),
 };
 
-pub(super) const PARAMS: &[Spec] = &[Spec {
+const PARAMS: &[Spec] = &[Spec {
     name: "ack_counting",
     kind: Kind::Flag,
     default: Value::Flag(false),

@@ -1,16 +1,18 @@
 //! Ways to leave slow start before it overflows the queue.
 //!
 //! [`SlowStart`] is the part of a law that runs while W < ssthresh: plain doubling, [`HyStart`] (what Linux's
-//! CUBIC does) or [`HyStartPlusPlus`] (RFC 9406). It ends slow start by lowering ssthresh to W.
+//! CUBIC does), [`HyStartPlusPlus`] (RFC 9406), which end it by lowering ssthresh to W, or limited (RFC 3742).
 
 use crate::cc::{AckEvent, Context, Window};
 use crate::units::Duration;
 
 mod hystart;
 mod hystart_pp;
+mod limited;
 
 pub use hystart::HyStart;
 pub use hystart_pp::HyStartPlusPlus;
+pub use limited::MAX_SSTHRESH;
 
 /// What a law does while W < ssthresh.
 #[derive(Clone, Debug)]
@@ -21,6 +23,11 @@ pub enum SlowStart {
     HyStart(HyStart),
     /// Grows more slowly when the delay rises, then leaves (RFC 9406).
     PlusPlus(HyStartPlusPlus),
+    /// Adds about half of `max_ssthresh` (segments) per RTT where W is above it (RFC 3742).
+    Limited {
+        /// The window up to which it doubles.
+        max_ssthresh: f64,
+    },
 }
 
 impl SlowStart {
@@ -36,6 +43,11 @@ impl SlowStart {
         }
     }
 
+    /// Limited slow start above `max_ssthresh` segments, the value of [`MAX_SSTHRESH`]; 0 is no limit.
+    pub fn limited(max_ssthresh: f64) -> Self {
+        if max_ssthresh > 0.0 { SlowStart::Limited { max_ssthresh } } else { SlowStart::Standard }
+    }
+
     /// Takes in an ACK before the window grows; may end slow start (ssthresh = W).
     ///
     /// `min_rtt` is the smallest RTT as the law knows it.
@@ -44,7 +56,7 @@ impl SlowStart {
             return;
         }
         let ends = match self {
-            SlowStart::Standard => false,
+            SlowStart::Standard | SlowStart::Limited { .. } => false,
             SlowStart::HyStart(h) => h.on_ack(ev, min_rtt, window),
             SlowStart::PlusPlus(h) => h.on_ack(ev),
         };
@@ -55,18 +67,14 @@ impl SlowStart {
 
     /// Grows the window by `acked` segments, at most to ssthresh; returns what is left for congestion avoidance.
     pub fn grow(&mut self, acked: f64, window: &mut Window) -> f64 {
-        match self {
-            SlowStart::PlusPlus(h) => {
-                // What the limits of RFC 9406 §4.2 take away is not left over: it is not to be grown by.
-                let grown = h.increment(acked);
-                if grown < acked {
-                    window.slow_start(grown);
-                    return 0.0;
-                }
-                window.slow_start(acked)
-            }
-            _ => window.slow_start(acked),
-        }
+        let grown = match self {
+            SlowStart::PlusPlus(h) => h.increment(acked),
+            SlowStart::Limited { max_ssthresh } => acked * limited::increment(*max_ssthresh, window.cwnd),
+            SlowStart::Standard | SlowStart::HyStart(_) => acked,
+        };
+        let left = window.slow_start(grown);
+        // What the limits of RFC 9406 §4.2 and RFC 3742 take away is not left over: it is not to be grown by.
+        if grown < acked { 0.0 } else { left }
     }
 
     /// Congestion was detected.
@@ -79,7 +87,7 @@ impl SlowStart {
     /// A timeout: slow start begins again.
     pub fn on_timeout(&mut self) {
         match self {
-            SlowStart::Standard => {}
+            SlowStart::Standard | SlowStart::Limited { .. } => {}
             SlowStart::HyStart(h) => h.restart(),
             SlowStart::PlusPlus(h) => h.stop(),
         }
@@ -99,6 +107,24 @@ mod tests {
         assert_eq!((slow_start.grow(20.0, &mut window), window.cwnd), (0.0, 38.0));
         window.ssthresh = 48.0;
         assert_eq!((slow_start.grow(20.0, &mut window), window.cwnd), (10.0, 48.0));
+    }
+
+    /// RFC 3742 §2 with max_ssthresh = 100: up to 100 W doubles; at 101 to 149 K is 2, at 150 it is 3, so that about
+    /// 50 are added per round trip.
+    #[test]
+    fn limited_slow_start_adds_half_of_max_ssthresh() {
+        let cx = Context { initial_window: 100, ..Context::new(1000) };
+        let (mut slow_start, mut window) = (SlowStart::limited(100.0), Window::new(&cx));
+        for (w, grown) in [(100.0, 1.0), (101.0, 0.5), (149.0, 0.5), (150.0, 1.0 / 3.0), (8300.0, 1.0 / 166.0)] {
+            window.cwnd = w;
+            assert_eq!(slow_start.grow(1.0, &mut window), 0.0);
+            assert!((window.cwnd - w - grown).abs() < 1e-9, "{w}");
+        }
+        window.cwnd = 10_000.0;
+        (0..10_000).for_each(|_| _ = slow_start.grow(1.0, &mut window));
+        assert!((49.0..=51.0).contains(&(window.cwnd - 10_000.0)), "{}", window.cwnd);
+        let (mut standard, mut window) = (SlowStart::limited(0.0), Window::new(&cx));
+        assert_eq!((standard.grow(50.0, &mut window), window.cwnd), (0.0, 150.0));
     }
 
     /// A timeout ends HyStart++ (only the first slow start is watched) and makes HyStart look again.

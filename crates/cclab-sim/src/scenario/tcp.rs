@@ -61,7 +61,7 @@ impl TcpSpec {
             Profile::Classic => Config::classic(0, Recovery::NewReno),
         };
         config.flavour = flavour;
-        read_recovery(t, profile, law.as_ref().is_some_and(|(cc, _)| cc.name == "reno"), &mut config);
+        read_recovery(t, profile, law.as_ref().map_or("", |(cc, _)| cc.name), &mut config);
         config.timestamps = t.or("timestamps", &Flag, config.timestamps);
         let packet_size = read_packet_size(t, &mut config);
         read_window(t, &mut config);
@@ -145,15 +145,19 @@ impl Kind for Algorithm {
     }
 }
 
-/// Recovery and what goes with it. SACK implies a recovery that uses it, and the other way round, unless
-/// both are written.
-fn read_recovery(t: &mut Table, profile: Profile, reno: bool, config: &mut Config) {
+/// Recovery and what goes with it. A law that is called after a recovery implies it; so does SACK one that uses it, and
+/// the other way round, unless both are written.
+fn read_recovery(t: &mut Table, profile: Profile, cc: &str, config: &mut Config) {
     let uses_sack = |r: Recovery| matches!(r, Recovery::Sack | Recovery::Rack);
     let (recovery, sack) = (t.peek("recovery", &RECOVERIES), t.peek("sack", &Flag));
-    config.recovery = recovery.unwrap_or(match (profile, sack) {
-        (Profile::Linux, Some(true) | None) => Recovery::Rack,
-        (Profile::Classic, Some(true)) => Recovery::Sack,
-        (Profile::Classic, _) if reno => Recovery::Reno,
+    config.recovery = recovery.unwrap_or(match (cc, profile, sack) {
+        ("sack", ..) => Recovery::Sack,
+        (_, Profile::Linux, Some(true)) => Recovery::Rack,
+        (_, Profile::Classic, Some(true)) => Recovery::Sack,
+        ("tahoe", ..) => Recovery::Tahoe,
+        ("newreno", ..) => Recovery::NewReno,
+        ("reno", Profile::Classic, _) => Recovery::Reno, // Linux has a reno, too: the law alone
+        (_, Profile::Linux, None) => Recovery::Rack,
         _ => Recovery::NewReno,
     });
     config.sack = sack.unwrap_or(uses_sack(config.recovery));
