@@ -202,7 +202,7 @@ mod tests {
             (83_000.0, 70.85, 0.1),
             (83_333.0, 70.92, 0.0998),
         ] {
-            close(a(w), increase, 0.005 * increase.max(1.0).min(2.0));
+            close(a(w), increase, 0.005 * increase.clamp(1.0, 2.0));
             close(b(w), decrease, 6e-5);
         }
         for w in [1.0, 2.0, 38.0] {
