@@ -2,10 +2,13 @@
 
 import doctest
 import importlib
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import cclab
 from cclab import studies
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -55,13 +58,61 @@ def test_the_guide_to_studies_can_be_followed(tmp_path):
     assert (tmp_path / "out" / "report.html").is_file()
 
 
-def test_the_readme_can_be_followed(tmp_path, monkeypatch, capsys):
-    readme = (DOCS.parent / "README.md").read_text()
+def blocks(page: Path, language: str) -> list[str]:
+    return [block.split("```")[0] for block in page.read_text().split(f"```{language}\n")[1:]]
+
+
+@pytest.fixture
+def first(tmp_path, monkeypatch) -> Path:
+    """The README's first scenario, made short, in a folder to work in."""
     monkeypatch.chdir(tmp_path)
-    Path("first.toml").write_text(readme.split("```toml\n")[1].split("```")[0])
-    exec(readme.split("```python\n")[1].split("```")[0], {})
+    text = blocks(DOCS.parent / "README.md", "toml")[0]
+    Path("first.toml").write_text(text.replace('"60 s"', '"3 s"').replace('"10 s"', '"1 s"'))
+    return tmp_path
+
+
+def test_the_readme_can_be_followed(tmp_path, monkeypatch, capsys):
+    readme = DOCS.parent / "README.md"
+    monkeypatch.chdir(tmp_path)
+    Path("first.toml").write_text(blocks(readme, "toml")[0])
+    programs = blocks(readme, "python")
+    assert len(programs) == 2
+    exec(programs[0], {})
     assert "cubic-1" in capsys.readouterr().out
     assert Path("cwnd.svg").is_file()
+    names: dict[str, Any] = {}
+    exec(programs[1], names)
+    assert names["study"].status()["finished"] == 20
+    assert capsys.readouterr().out.startswith("shape: (8, 7)")
+
+
+def test_the_page_of_the_study_file_can_be_followed(first):
+    page = DOCS / "reference" / "study.md"
+    for name, text in zip(("buffers", "several"), blocks(page, "toml"), strict=True):
+        Path(f"{name}.toml").write_text(text)
+    for program in blocks(page, "python"):
+        exec(program, {})
+    study = cclab.Study.load("several.toml").check().run("out")
+    for table in study.tables():
+        text = page.read_text()
+        own = set(study.table(table).columns) - set(study.parameters) - {"replication", "seed"}
+        if table not in ("flows", "links"):
+            assert all(f"`{column}`" in text for column in own), own
+
+
+def test_the_page_of_sweeps_can_be_followed(first, cli):
+    page = DOCS / "guides" / "sweeps.md"
+    Path("study.toml").write_text(blocks(page, "toml")[0])
+    commands = [line.removeprefix("$ ") for line in blocks(page, "console")[0].splitlines()]
+    for command in commands:
+        status, out, err = cli(*shlex.split(command, comments=True)[1:])
+        assert status == 0, err
+    assert out.splitlines()[0].split()[:2] == ["network.rtt", "cc"]
+    for program in blocks(page, "python"):
+        if "dask" in program:
+            compile(program, page, "exec")  # needs SLURM or Kubernetes
+        else:
+            exec(program, {"__name__": "__main__"})
 
 
 @pytest.mark.parametrize("page", ["guides/statistics.md", "models/formulas.md"])

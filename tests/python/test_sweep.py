@@ -251,6 +251,29 @@ def test_no_clock_reaches_a_table_but_timings(run):
     assert run.table("timings").height == 12
 
 
+def test_a_summary_counts_replications_and_not_flows(run):
+    from cclab import stats
+
+    table = run.summary("goodput_bps")
+    assert table.columns == ["network.rtt", "flows.0.cc", "mean", "low", "high", "n"]
+    assert table["n"].to_list() == [2] * 6
+    flows = run.table("flows").filter(pl.col("network.rtt") == "10 ms", pl.col("flows.0.cc") == "reno")
+    by_hand = stats.mean([flows.filter(pl.col("seed") == seed)["goodput_bps"].mean() for seed in (1, 2)])
+    assert table.row(0)[2:5] == pytest.approx((by_hand.value, by_hand.low, by_hand.high))
+    assert run.summary("goodput_bps", by=["cc"])["n"].to_list() == [2] * 3
+    assert run.summary("jain", table="runs").height == 6
+    with pytest.raises(cclab.UnknownNameError, match='did you mean "goodput_bps"'):
+        run.summary("goodput")
+
+
+def test_a_parameter_called_like_a_column_can_be_renamed(base, tmp_path):
+    points = {"a": {"duration": "100 ms"}, "b": {"duration": "200 ms"}}
+    done = cclab.Study(base).vary(rtt_mean_s=points).run(tmp_path)
+    with pytest.raises(cclab.ResultError, match="flows: has a column rtt_mean_s of its own"):
+        done.table("flows")
+    assert cclab.Study(base).vary(length=points).run(tmp_path).table("timings").height == 2
+
+
 def test_values_keep_their_type(base):
     varied = cclab.Study(base).vary({"flows.0.count": [1, 2], "flows.0.cc": ["reno", {"name": "cubic", "c": 0.4}]})
     table = varied.vary({"flows.*.pacing": [True, False]}).run().table("runs")

@@ -190,6 +190,24 @@ def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(processes,
     assert not list((place / "tmp").iterdir())
 
 
+def test_processes_end_with_the_sweep_that_started_them(processes, tmp_path):
+    file, place = to_toml(study("10 min", 100), tmp_path / "study.toml"), tmp_path / "store"
+    sweep = processes(*CLAB, "sweep", file, "--out", place, "--processes", "--workers", 1, stderr=subprocess.DEVNULL)
+    until(lambda: len(finished(place)) >= 1, sweep)
+    children = [int(pid) for pid in Path(f"/proc/{sweep.pid}/task/{sweep.pid}/children").read_text().split()]
+    assert children
+    sweep.kill()
+    sweep.wait()
+    until(lambda: not any(_runs(pid) for pid in children))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def commands_of_the_guide() -> list[list[str]]:
     block = re.search(r"```console\n(\$ dask scheduler.*?)```", (DOCS / "guides" / "sweeps.md").read_text(), re.DOTALL)
     assert block

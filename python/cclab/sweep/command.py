@@ -30,6 +30,8 @@ def sweep(
                 executor = stack.enter_context(executors.dask(dask))
             elif processes:
                 executor = stack.enter_context(executors.processes(workers))
+            if executor is not None and not executors.workers_of(executor):
+                note("The cluster has no workers yet; waiting for them.")
             display = stack.enter_context(Display(study.name))
             study = study.run(place, workers=workers, executor=executor, progress=display, retry_failed=retry_failed)
     except (KeyboardInterrupt, SystemExit):

@@ -89,8 +89,8 @@ def dask(address: str) -> Iterator[Executor]:
 
 
 def workers_of(executor: Executor) -> int:
-    """How many runs it works on at once; at least one."""
+    """How many runs it works on at once; 0 while a cluster has no workers."""
     client: Any = getattr(executor, "_client", None)
     if client is not None and hasattr(client, "nthreads"):
-        return max(1, sum(map(int, client.nthreads().values())))
-    return max(1, int(getattr(executor, "_max_workers", None) or cores()))
+        return sum(map(int, client.nthreads().values()))
+    return int(getattr(executor, "_max_workers", None) or cores())

@@ -313,6 +313,40 @@ class Study:
 
         return tables.make(name, *self._results())
 
+    def summary(
+        self, metric: str, by: Sequence[str] | None = None, *, table: str = "flows", level: float = 0.95
+    ) -> pl.DataFrame:
+        """Mean of a column with Student's t interval over the replications, for each point or other group.
+
+        The rows of a group in one replication are averaged first: flows of one run are no independent measurements.
+
+        Args:
+            metric: The column, e.g. `"goodput_bps"`.
+            by: The columns that make a group; unless given, the parameters. `[*study.parameters, "cc"]` tells the laws
+                within a run apart.
+            table: Where the column is.
+            level: Confidence level.
+
+        Returns:
+            Columns of `by`, then `mean`, `low`, `high` (NaN where n is 1) and `n`, the replications.
+
+        Raises:
+            UnknownNameError: there is no such table or column.
+        """
+        import polars as pl
+
+        from cclab import stats
+        from cclab.registry import unknown
+
+        rows = self.table(table)
+        groups = self.parameters if by is None else list(by)
+        for name in (metric, *groups):
+            if name not in rows.columns:
+                raise unknown("column", name, rows.columns)
+        x = pl.col(metric).cast(pl.Float64)
+        means = rows.group_by(*groups, "replication", maintain_order=True).agg(x.filter(x.is_finite()).mean())
+        return stats.summarise(means, metric, groups, level)
+
     def status(self) -> dict[str, int]:
         """How far it is: `points`, `runs`, `finished`, `failed`."""
         store, plan = self._results()

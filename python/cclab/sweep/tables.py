@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from cclab.errors import ResultError
 from cclab.registry import unknown
 from cclab.sweep.plan import Plan
 from cclab.sweep.store import Store
@@ -43,6 +44,10 @@ def make(name: str, store: Store, plan: Plan) -> pl.DataFrame:
         raise unknown("table", name, known)
     if not rows.width:
         return runs.clear().drop("key", "_order")
+    if clash := [column for column in plan.parameters if column in rows.columns]:
+        raise ResultError(
+            f"{name}: has a column {clash[0]} of its own; give the parameter another name (nothing will run again)"
+        )
     rows = rows.with_row_index("_row")
     return runs.join(rows, on="key").sort("_order", "_row").drop("key", "_order", "_row")
 
