@@ -21,7 +21,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 unexport PYTHONPATH
 
-.PHONY: help setup demo test test-rust test-python lint check bench clean
+.PHONY: help setup demo test test-rust test-python lint check docs bench clean
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
 
@@ -52,6 +52,10 @@ lint: setup
 	$(RUN) mypy
 
 check: lint test
+
+# The tables of docs/models/README.md, from what is registered.
+docs: setup
+	$(RUN) cclab list --markdown > docs/models/README.md
 
 bench: setup
 	$(RUN) cclab bench --peers

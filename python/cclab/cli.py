@@ -138,10 +138,15 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
 
 @cli.command("list", short_help="List algorithms, queues, topologies, studies.")
 @click.argument("kind", required=False, type=click.Choice(["algorithms", "queues", "topologies", "studies"]))
+@click.option("--markdown", is_flag=True, help="Algorithms and queues as in docs/models/README.md.")
 @ALGORITHMS
-def list_(kind: str | None) -> None:
+def list_(kind: str | None, markdown: bool) -> None:
     """List what there is: algorithms, queues, topologies, studies; one line each, with its source."""
     from cclab import console
+
+    if markdown:
+        click.echo(_models(), nl=False)
+        return
 
     entries = _everything()
     for name in [kind] if kind else entries:
@@ -174,14 +179,17 @@ def describe(name: str) -> None:
 @click.option("--quick", is_flag=True, help="Fewer points and replications, every part present: about two minutes.")
 @click.option("--out", type=_FOLDER, help="Folder for page, tables and figures (default out/STUDY).")
 @click.option("--force", is_flag=True, help="Run again even if nothing has changed since the last time.")
-def reproduce(study: str, quick: bool, out: Path | None, force: bool) -> None:
+@click.option("--part", "parts", multiple=True, help="Only this part of it; may be given more than once.")
+def reproduce(study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...]) -> None:
     """Run the published experiment STUDY again and put its numbers beside ours."""
     from cclab import console, studies
 
     found = studies.find(study)
     place = out or Path("out") / found.slug
     with console.Progress(f"Reproducing {found.title}") as progress:
-        found_now, fresh = studies.reproduce(found, place, quick=quick, force=force, progress=progress)
+        found_now, fresh = studies.reproduce(
+            found, place, quick=quick, force=force, progress=progress, parts=parts, note=console.note
+        )
     for table in studies.tables(found_now):
         console.show(table)
     if not fresh:
@@ -194,7 +202,7 @@ def reproduce(study: str, quick: bool, out: Path | None, force: bool) -> None:
 @cli.command(short_help="Make a page with figures from a kept result.")
 @click.argument("folder", type=_FOLDER)
 def report(folder: Path) -> None:
-    """Make a page, report.html, from what `run --out` or `reproduce` left in FOLDER."""
+    """Make a page, report.html, from what `run --out`, `sweep` or `reproduce` left in FOLDER."""
     from cclab.report import write_report
 
     click.echo(str(write_report(folder)))
@@ -325,6 +333,18 @@ def _everything() -> dict[str, list[dict[str, Any]]]:
     from cclab import registry, studies
 
     return {**registry.registered(), "studies": [study.entry() for study in studies.discover()]}
+
+
+def _models() -> str:
+    from cclab import registry
+
+    text = (
+        "# Models\n\nMade by `make docs` from what is registered. Each page says what is modelled, what is left out,\n"
+    )
+    text += "and what it was compared with.\n"
+    for kind, title in (("algorithms", "Congestion controls"), ("queues", "Queues")):
+        text += f"\n## {title}\n\n{registry.markdown(kind)}"
+    return text
 
 
 def _describe(kind: str, entry: dict[str, Any]) -> None:

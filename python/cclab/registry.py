@@ -25,6 +25,16 @@ def names(kind: str) -> list[str]:
     return [str(entry["name"]) for entry in registered()[kind]]
 
 
+def markdown(kind: str) -> str:
+    """All of one kind as a Markdown table whose names lead to their pages beside it."""
+    rows = [f"| {kind.capitalize().removesuffix('s')} | What it is | Source | Parameters |", "|---|---|---|---|"]
+    for entry in registered()[kind]:
+        cells = [entry["summary"], entry["source"], ", ".join(f"`{p['name']}`" for p in entry["params"]) or "–"]
+        name = f"[{entry['name']}]({entry['name']}.md)" if kind != "topologies" else entry["name"]
+        rows.append(f"| {name} | " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
 def find(name: str) -> tuple[str, dict[str, Any]]:
     """The kind and the entry of a registered name.
 

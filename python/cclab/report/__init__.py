@@ -27,7 +27,7 @@ _HERE = Path(__file__).parent
 
 
 def write_report(folder: Path, schema: str | None = None) -> Path:
-    """Write `report.html` into a folder of `run --out` or `reproduce`.
+    """Write `report.html` into a folder of `run --out`, `reproduce` or `sweep`.
 
     Args:
         folder: Where the result is.
@@ -39,6 +39,11 @@ def write_report(folder: Path, schema: str | None = None) -> Path:
     Raises:
         ResultError: the folder is neither, or not whole.
     """
+    from cclab.sweep.store import is_store
+
+    if schema is None and is_store(folder):
+        store.write_text(folder / PAGE, _sweep_page(folder))
+        return folder / PAGE
     sealed = schema is None
     schema = schema or store.schema_of(folder)
     if schema == results.SCHEMA:
@@ -85,7 +90,10 @@ def _study_page(folder: Path, sealed: bool) -> str:
         )
         for f in found["figures"]
     ]
-    downloads = {name: _data_uri((folder / name).read_bytes(), "text/csv") for name in ("comparison.csv", "checks.csv")}
+    files = ["comparison.csv", "checks.csv", *(f"{table['name']}.csv" for table in found["tables"])]
+    downloads = {name: _data_uri((folder / name).read_bytes(), "text/csv") for name in files}
+    every = studies.find(found["slug"]).parts() if found["slug"] in {s.slug for s in studies.discover()} else ()
+    chosen = found["parts"] if tuple(found["parts"]) != every else []
     counts = {
         "numbers": Counter(row["verdict"] for row in found["comparisons"]),
         "claims": Counter(row["verdict"] for row in found["checks"]),
@@ -98,8 +106,44 @@ def _study_page(folder: Path, sealed: bool) -> str:
         figures=figures,
         downloads=downloads,
         counts=counts,
+        part_options="".join(f" --part {part}" for part in chosen),
         title=found["title"],
     )
+
+
+def _sweep_page(folder: Path) -> str:
+    from cclab.report import sweep
+    from cclab.sweep import Study
+
+    study = Study.load(folder)
+    status = study.status()
+    if not status["finished"]:
+        raise ResultError(f"{folder}: no run of this sweep is finished, so there is nothing to show")
+    frame, metrics, link = sweep.per_run(study)
+    columns, rows = sweep.table(frame, study.parameters, metrics)
+    one = "One run" if len(study.seeds) == 1 else f"Mean of {len(study.seeds)} runs and 95 % interval (Student's t)"
+    figures = [
+        _figure(name, title, f"{one} at each point.", chart.svg(), chart.series(), data.write_csv().encode())
+        for name, title, chart, data in sweep.figures(frame, study.parameters, metrics)
+    ]
+    failures = [
+        {"point": ", ".join(str(row[p]) for p in study.parameters), "seed": row["seed"], "error": row["error"]}
+        for row in study.table("failures").head(50).to_dicts()
+    ]
+    runs_uri = _data_uri(frame.write_csv().encode(), "text/csv")
+    return _render(
+        "sweep.html.j2",
+        title=study.name, status=status, seeds=study.seeds, parameters=study.parameters, link=link, columns=columns,
+        rows=rows, figures=figures, failures=failures, scenario=study.scenario_toml(), again=folder.name,
+        points_uri=_data_uri(_csv([columns, *rows]), "text/csv"), runs_uri=runs_uri,
+        version=results.versions()["cclab"],
+    )  # fmt: skip
+
+
+def _csv(rows: list[list[str]]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue().encode()
 
 
 def _render(template: str, **values: Any) -> str:

@@ -9,7 +9,7 @@ A study is a folder `studies/<slug>/` of the repository (inside the package once
 
 from cclab.studies.context import Context
 from cclab.studies.library import Study, discover, find
-from cclab.studies.outcome import Check, Comparison, Figure, StudyOutcome, compare
+from cclab.studies.outcome import Check, Comparison, Figure, StudyOutcome, Table, compare
 from cclab.studies.reproduce import SCHEMA, load, reproduce, tables
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Figure",
     "Study",
     "StudyOutcome",
+    "Table",
     "compare",
     "discover",
     "find",

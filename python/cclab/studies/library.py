@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -58,6 +58,18 @@ class Study:
     def entry(self) -> dict[str, Any]:
         """Like an entry of the registry: `name`, `summary`, `source`, `question`."""
         return {"name": self.slug, "summary": self.about["summary"], "source": self.source, "question": self.question}
+
+    def parts(self, wanted: Sequence[str] = ()) -> tuple[str, ...]:
+        """The parts it has, or those of them that are wanted.
+
+        Raises:
+            UnknownNameError: it has no such part.
+        """
+        there = [str(part) for part in self.about.get("parts", ())]
+        for part in wanted:
+            if part not in there:
+                raise unknown(f"part of {self.slug}", part, there)
+        return tuple(part for part in there if part in wanted or not wanted)
 
     def analysis(self) -> PublishedStudy:
         """Its `analysis.py`, loaded.

@@ -87,6 +87,25 @@ class Figure:
 
 
 @dataclass
+class Table:
+    """A table of the page.
+
+    Attributes:
+        name: File name without ending.
+        title: Above it.
+        caption: Below it; says n and what the interval is.
+        frame: What is shown, as text.
+        data: Its numbers, for download; `None` is what is shown.
+    """
+
+    name: str
+    title: str
+    caption: str
+    frame: pl.DataFrame
+    data: pl.DataFrame | None = None
+
+
+@dataclass
 class StudyOutcome:
     """All that a study found.
 
@@ -94,6 +113,7 @@ class StudyOutcome:
         comparisons: One for each published number.
         checks: One for each claim in words.
         figures: In the order of the page.
+        tables: Measured figures without a published number beside them.
         summary: A paragraph: the answer to the question.
         differences: Where we differ and what we think is why; a paragraph each.
         method: How it was measured; a paragraph each.
@@ -102,6 +122,7 @@ class StudyOutcome:
     comparisons: list[Comparison]
     checks: list[Check]
     figures: list[Figure] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
     summary: str = ""
     differences: list[str] = field(default_factory=list)
     method: list[str] = field(default_factory=list)

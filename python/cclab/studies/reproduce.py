@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,14 @@ PAGE = "report.html"
 
 
 def reproduce(
-    study: Study, place: Path, *, quick: bool, force: bool, progress: Callable[[float], None]
+    study: Study,
+    place: Path,
+    *,
+    quick: bool,
+    force: bool,
+    progress: Callable[[float], None],
+    parts: Sequence[str] = (),
+    note: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, Any], bool]:
     """Run `study` and write `report.html`, `comparison.csv`, `checks.csv` and figures into `place`.
 
@@ -32,24 +39,28 @@ def reproduce(
         quick: Fewer points and replications.
         force: Run even if nothing has changed since the last time.
         progress: Called with the share done.
+        parts: Only these of the parts that its `study.toml` lists.
+        note: Called with a remark for the person who waits.
 
     Returns:
         What the study found, as in `study.json`, and whether it was run now.
 
     Raises:
         ResultError: `place` holds something else.
-        StudyError: the study cannot be run as it is written.
+        StudyError: the study cannot be run as it is written, or has no such part.
     """
     from cclab.report import write_report
 
-    key = _key(study, quick)
+    parts = study.parts(parts)
+    key = _key(study, quick, parts)
     if not force and (earlier := _earlier(place, key)) is not None:
         if not (place / PAGE).is_file():
             write_report(place)
         return earlier, False
     about = {"study": study.slug, "key": key}
     with store.whole_folder(place, SCHEMA, about, derived=(PAGE,)) as folder:
-        context = Context(study.folder, study.about, quick, folder, progress)
+        kept = place.with_name(f"{place.name}.runs")
+        context = Context(study.folder, study.about, quick, folder, progress, parts, kept, note)
         outcome = study.analysis().run(context)
         found = _found(study, outcome, context)
         _write(folder, outcome, found)
@@ -86,7 +97,7 @@ def tables(found: dict[str, Any]) -> list[Any]:
     checks = table("claims in words", "Claim", "Verdict")
     for row in found["checks"]:
         checks.add_row(row["check"], row["verdict"])
-    return [made, *([checks] if found["checks"] else [])]
+    return [*([made] if found["comparisons"] else []), *([checks] if found["checks"] else [])]
 
 
 def _half(row: dict[str, Any]) -> str:
@@ -106,11 +117,22 @@ def _found(study: Study, outcome: StudyOutcome, context: Context) -> dict[str, A
         "question": study.question,
         "source": study.source,
         "quick": context.quick,
+        "parts": list(context.parts),
         "summary": outcome.summary,
         "differences": outcome.differences,
         "method": outcome.method,
         "comparisons": [asdict(row) for row in outcome.comparisons],
         "checks": [asdict(row) for row in outcome.checks],
+        "tables": [
+            {
+                "name": t.name,
+                "title": t.title,
+                "caption": t.caption,
+                "columns": t.frame.columns,
+                "rows": [list(map(str, row)) for row in t.frame.rows()],
+            }
+            for t in outcome.tables
+        ],
         "figures": [
             {"name": f.name, "title": f.title, "caption": f.caption, "data": f.data is not None}
             for f in outcome.figures
@@ -124,6 +146,8 @@ def _write(folder: Path, outcome: StudyOutcome, found: dict[str, Any]) -> None:
     store.write_text(folder / "study.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     store.write_text(folder / "comparison.csv", to_csv(outcome.comparisons, Comparison))
     store.write_text(folder / "checks.csv", to_csv(outcome.checks, Check))
+    for table in outcome.tables:
+        (table.data if table.data is not None else table.frame).write_csv(folder / f"{table.name}.csv")
     figures = folder / "figures"
     figures.mkdir()
     for figure in outcome.figures:
@@ -151,12 +175,12 @@ def _earlier(place: Path, key: str) -> dict[str, Any] | None:
         return None
 
 
-def _key(study: Study, quick: bool) -> str:
+def _key(study: Study, quick: bool, parts: Sequence[str]) -> str:
     """A hash of all that determines what a study finds: its folder, this package, the compiled core."""
     package = Path(__file__).parents[1]
     files = [p for p in study.folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     files += [p for p in package.rglob("*") if p.suffix in (".py", ".j2", ".css", ".js") and LIBRARY not in p.parents]
-    whole = hashlib.sha256(f"quick={quick}".encode())
+    whole = hashlib.sha256(f"quick={quick} {' '.join(parts)}".encode())
     for path in [*sorted(files), Path(_core.__file__)]:
         whole.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()

@@ -142,6 +142,10 @@ class Study:
         """Names of what is varied, columns of every table."""
         return self._design.parameters
 
+    def scenario_toml(self) -> str:
+        """The scenario that it varies, as TOML."""
+        return Scenario.from_dict(self._design.scenario).to_toml()
+
     @property
     def seeds(self) -> list[int]:
         """One for each replication, the same at every point."""
