@@ -257,7 +257,8 @@ SAWTEETH: Mapping[str, Sawtooth] = MappingProxyType(
 def periodic(law: str | Sawtooth, p: Numbers, rtt_s: float = 0.1, *, tcp: bool = True, **given: Any) -> Numbers:
     """Mean window, in segments sent per RTT, when every 1/p-th packet is lost and every packet is acknowledged.
 
-    The sawtooth is summed from one loss to the next until it repeats or, where it does not, over many cycles.
+    The sawtooth is summed from one loss to the next until it repeats or, where it does not, over many cycles. Where
+    it may repeat in two ways (Scalable about its legacy window), it is the way that is reached from large windows.
 
     Args:
         law: A `Sawtooth`, a name in `SAWTEETH`, or `"cubic"`.
@@ -287,7 +288,7 @@ def _sawtooth_periodic(law: Sawtooth, packets: Any, tcp: bool) -> Any:
     unused, recovery = (_SLACK, 1.0) if tcp else (0.0, 0.0)
     acks = _integral(1 / law.per_ack(_GRID), _GRID)  # to grow from 1 to w
     rounds = _integral(1 / (law.per_ack(_GRID) * (_GRID - unused)), _GRID)
-    top, spent = reno(1 / packets), []
+    top, spent = 4 * reno(1 / packets), []
     for _ in range(_CYCLES):
         low = np.maximum(top * (1 - law.decrease(top)), 2.0)
         before, top = top, np.interp(np.interp(low, _GRID, acks) + packets - recovery * (low - unused), acks, _GRID)

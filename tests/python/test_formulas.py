@@ -157,6 +157,15 @@ def test_periodic_loss_as_a_tcp_sends_it():
             f.periodic(p=1e-3, **wrong)
 
 
+def test_two_cycles_of_scalable():
+    # p = 1e-2, fluid, from above the legacy window of 16: top W, low 7/8 W, (16² - low²)/2 + 100 (W - 16) = 100 packets
+    low = lambda top: 0.875 * top  # noqa: E731
+    tops = np.linspace(16, 17, 100_001)
+    top = tops[np.argmin(np.abs((16**2 - low(tops) ** 2) / 2 + 100 * (tops - 16) - 100))]
+    rounds = (16 - low(top)) + 100 * math.log(top / 16)
+    assert f.periodic("scalable", 0.01, tcp=False) == pytest.approx(100 / rounds, rel=1e-3)
+
+
 def test_htcp_against_a_sum():
     # second by second: W gains 2 (1 - β) α(Δ) / RTT per second from β W on
     top, d, step, sent, w = 1000.0, 0.0, 1e-4, 0.0, 500.0
