@@ -19,3 +19,11 @@ pub fn exp(x: f64) -> f64 {
 pub fn ln(x: f64) -> f64 {
     libm::log(x)
 }
+/// Complementary error function.
+pub fn erfc(x: f64) -> f64 {
+    libm::erfc(x)
+}
+/// Gamma function.
+pub fn gamma(x: f64) -> f64 {
+    libm::tgamma(x)
+}

@@ -1,8 +1,9 @@
 //! The world: a scenario, its engine, its links and its hosts, run to the end.
 
-use crate::app::{Flow, Kind};
+use crate::app::{Background, Flow, Kind, Next};
 use crate::net::{Body, CE, Event, Network, Packet};
 use crate::scenario::{Sampling, Scenario};
+use crate::tcp::State;
 use crate::trace::pcap::Capture;
 use crate::trace::{EngineStats, FlowSamples, LinkSamples, RunResult, Signals};
 use cclab_algo::{Duration, Time};
@@ -89,7 +90,10 @@ pub struct Simulation {
     checkpoint: u64,
     budget: Budget,
     network: Network,
+    /// The flows of the scenario, `own` of them, then the connections of the background.
     flows: Vec<Flow>,
+    own: usize,
+    background: Background,
     /// Packets that reached their host without an event, to be taken in at this same instant.
     arrivals: VecDeque<Packet>,
     recorder: Recorder,
@@ -111,6 +115,8 @@ impl Simulation {
             let host = if c.at_receiver { DESTINATION } else { SOURCE };
             (Capture::new(scenario, c, seed), host)
         });
+        let mut network = Network::new(scenario, seed);
+        let background = Background::new(scenario, &mut network, seed);
         let mut sim = Simulation {
             seed,
             now: Time::ZERO,
@@ -120,8 +126,10 @@ impl Simulation {
             events: 0,
             checkpoint: scenario.max_events.min(CHECK_EVERY),
             budget: BUDGET,
-            network: Network::new(scenario, seed),
+            network,
             flows: scenario.flows.iter().map(|flow| Flow::new(flow, seed)).collect(),
+            own: scenario.flows.len(),
+            background,
             arrivals: VecDeque::new(),
             recorder: Recorder {
                 sampling: scenario.record.samples,
@@ -148,6 +156,20 @@ impl Simulation {
             events.push(flow.start, Event::Start(index as u32));
             if let Some(stop) = flow.stop {
                 events.push(stop, Event::Stop(index as u32));
+            }
+        }
+        let next = self.background.begin();
+        self.schedule(next);
+    }
+
+    fn schedule(&mut self, next: impl IntoIterator<Item = Next>) {
+        for next in next {
+            let (at, event) = match next {
+                Next::Arrival(at, entry) => (at, Event::Arrival(entry)),
+                Next::Request(at, user) => (at, Event::Request(user)),
+            };
+            if at < self.end {
+                self.network.events.push(at, event);
             }
         }
     }
@@ -247,10 +269,22 @@ impl Simulation {
                     self.pump(now, index as usize, SOURCE);
                 }
             }
+            Event::Arrival(entry) => {
+                match self.background.arrive(entry) {
+                    Some(user) => self.request(now, user),
+                    None => self.connect(now, entry, None),
+                }
+                let next = self.background.next_arrival(now, entry);
+                self.schedule(next);
+            }
+            Event::Request(user) => self.request(now, user),
             Event::Sample => self.sample(now),
             Event::Measure => {
                 self.network.begin_measuring(now);
-                self.flows.iter_mut().for_each(|flow| flow.begin_measuring(now));
+                self.background.begin_measuring();
+                let (own, connections) = self.flows.split_at_mut(self.own);
+                own.iter_mut().for_each(|flow| flow.begin_measuring(now));
+                connections.iter_mut().for_each(Flow::mark);
             }
         }
     }
@@ -275,6 +309,25 @@ impl Simulation {
         }
     }
 
+    /// A user of the background requests an object.
+    fn request(&mut self, now: Time, user: u32) {
+        if let Some(entry) = self.background.request(now, user) {
+            self.connect(now, entry, Some(user));
+        }
+    }
+
+    /// A connection of the background starts.
+    fn connect(&mut self, now: Time, entry: u32, user: Option<u32>) {
+        let index = self.background.connect(now, entry, user, &mut self.network, &mut self.flows);
+        self.pump(now, index, SOURCE);
+    }
+
+    /// A connection of the background is over.
+    fn finish_connection(&mut self, now: Time, index: usize) {
+        let next = self.background.finish(now, index - self.own, &mut self.flows[index]);
+        self.schedule(next);
+    }
+
     fn send_datagram(&mut self, now: Time, index: u32) {
         let flow = &mut self.flows[index as usize];
         if flow.stop.is_some_and(|stop| now >= stop) {
@@ -282,7 +335,7 @@ impl Simulation {
         }
         let Kind::Udp { source, .. } = &mut flow.kind else { unreachable!("only UDP flows send datagrams") };
         let (number, gap) = source.emit();
-        let mut packet = Packet::udp(index as usize, now, number, source.size);
+        let mut packet = Packet::udp(index as usize, now, number, source.cbr().size);
         if now + gap < self.end {
             self.network.events.push(now + gap, Event::Datagram(index));
         }
@@ -292,10 +345,15 @@ impl Simulation {
     /// The timer of a host fires.
     fn wake(&mut self, now: Time, host: u32) {
         let (index, end) = (host as usize / 2, host as usize % 2);
-        let Kind::Tcp(tcp) = &mut self.flows[index].kind else { unreachable!("only TCP hosts have timers") };
-        if tcp.alarms[end].fires(now) {
+        let flow = &mut self.flows[index];
+        let vacant = index >= self.own && flow.is_over();
+        let Kind::Tcp(tcp) = &mut flow.kind else { unreachable!("only TCP hosts have timers") };
+        if tcp.alarms[end].fires(now) && !vacant {
             if tcp.ends[end].next_timer() <= now {
                 tcp.ends[end].on_timer(now);
+            }
+            if index >= self.own && end == SOURCE && tcp.ends[end].state() == State::Closed {
+                return self.finish_connection(now, index);
             }
             self.pump(now, index, end);
         }
@@ -310,6 +368,12 @@ impl Simulation {
         if flow.measuring && packet.forward && packet.payload() > 0 {
             flow.meter.data(now, packet);
         }
+        if index >= self.own {
+            self.background.count(now, index - self.own, packet);
+            if flow.is_over() {
+                return;
+            }
+        }
         match (&mut flow.kind, &packet.body) {
             (Kind::Tcp(tcp), Body::Tcp(segment)) => {
                 tcp.ends[end].on_segment(now, segment, packet.ecn == CE);
@@ -322,6 +386,9 @@ impl Simulation {
                     }
                 }
                 if tcp.note_finished(now) {
+                    if index >= self.own {
+                        return self.finish_connection(now, index);
+                    }
                     self.end_measuring(now, index);
                 }
                 self.pump(now, index, end);
@@ -350,7 +417,7 @@ impl Simulation {
             if flow.measuring {
                 flow.meter.cwnd.set(now, tcp.ends[SOURCE].congestion_control().cwnd());
             }
-            if self.recorder.sampling == Sampling::OnChange {
+            if self.recorder.sampling == Sampling::OnChange && index < self.own {
                 self.recorder.sample_change(now, index, flow);
             }
         }
@@ -381,13 +448,14 @@ impl Simulation {
     fn capture(&mut self, now: Time, end: usize, packet: &Packet) {
         if let Some((capture, host)) = &mut self.recorder.capture
             && *host == end
+            && (packet.flow as usize) < self.own
         {
             capture.record(now, packet);
         }
     }
 
     fn sample(&mut self, now: Time) {
-        for (index, flow) in self.flows.iter_mut().enumerate().filter(|(_, flow)| flow.start <= now) {
+        for (index, flow) in self.flows[..self.own].iter_mut().enumerate().filter(|(_, flow)| flow.start <= now) {
             self.recorder.sample(now, index, flow);
         }
         self.network.sample(now, &mut self.recorder.link_samples);
@@ -420,19 +488,31 @@ impl Simulation {
         if self.recorder.sampling == Sampling::OnChange {
             self.network.take_changes(self.end, &mut self.recorder.link_samples);
         }
-        let each = self.flows.iter().enumerate();
+        let (own, connections) = self.flows.split_at(self.own);
+        let each = own.iter().enumerate();
         let flows: Vec<_> =
             each.map(|(index, flow)| flow.summary(self.warmup, self.end, self.network.lost(index))).collect();
-        let is_measured = |i: &usize| matches!(self.flows[*i].kind, Kind::Tcp(_)) && flows[*i].measured_s > 0.0;
+        let is_measured = |i: &usize| matches!(own[*i].kind, Kind::Tcp(_)) && flows[*i].measured_s > 0.0;
         let goodputs = (0..flows.len()).filter(is_measured).map(|i| flows[i].goodput_bps);
+        let jain = jain(goodputs);
+        let mut packets = self.network.log.take().map(|log| log.finish(self.end));
+        for flow in packets.iter_mut().flat_map(|packets| &mut packets.flow).filter(|flow| **flow as usize >= self.own)
+        {
+            *flow = self.own as u32 + self.background.entry(*flow - self.own as u32);
+        }
+        let lost = |place| self.network.lost(self.own + place);
+        let measured_s = self.end.since(self.warmup).as_secs_f64();
+        let (background, fct) = self.background.summaries(connections, lost, measured_s);
         Ok(RunResult {
-            jain: jain(goodputs),
+            background,
+            fct,
+            jain,
             links: self.network.summaries(),
             samples: self.recorder.samples,
             link_samples: self.recorder.link_samples,
             signals: self.recorder.signals,
             engine: EngineStats { events: self.events, data_packets: self.network.data_packets() },
-            packets: self.network.log.map(|log| log.finish(self.end)),
+            packets,
             capture: self.recorder.capture.map(|(capture, _)| capture.finish()),
             flows,
         })

@@ -34,7 +34,7 @@ fn all() -> Vec<(String, String)> {
 fn tcp(flow: &Flow) -> &Config {
     match &flow.traffic {
         Traffic::Tcp { config, .. } => config,
-        Traffic::Cbr { .. } => panic!("{} is TCP", flow.label),
+        Traffic::Cbr { .. } | Traffic::OnOff { .. } => panic!("{} is TCP", flow.label),
     }
 }
 fn limit(link: &Link) -> Limit {
@@ -305,7 +305,7 @@ const BAD: &[(&str, &str)] = &[
     ("name = 5", "name: 5 is not a name: text on one line, 1 to 200 characters"),
     (
         "durations = '5 s'",
-        r#"durations: unknown field (did you mean "duration"?); allowed: name, duration, warmup, seed, max_events, network, flows, record"#,
+        r#"durations: unknown field (did you mean "duration"?); allowed: name, duration, warmup, seed, max_events, network, background, flows, record"#,
     ),
     ("duration = 5", r#"duration: 5 has no unit; write e.g. "40 ms""#),
     ("duration = '0 s'", r#"duration: "0 s" is too small; at least "1 ns""#),
@@ -479,7 +479,7 @@ const BAD: &[(&str, &str)] = &[
         "flows.0.cc = { name = 'cubic', hystat = 'off' }",
         r#"flows[0].cc.hystat: unknown field (did you mean "hystart"?); allowed: name, {cubic}"#,
     ),
-    ("flows.0.kind = 'udp'", r#"flows[0].kind: unknown "udp"; allowed: tcp, cbr"#),
+    ("flows.0.kind = 'udp'", r#"flows[0].kind: unknown "udp"; allowed: tcp, cbr, onoff"#),
     (
         "flows.0 = { kind = 'cbr', cc = 'reno' }",
         "flows[0].rate: missing; write e.g. rate = \"1 Mbit/s\"\nflows[0].cc: unknown field; allowed: kind, label, count, rtt, direction, start, start_jitter, stop, send_jitter, rate, packet_size",
@@ -570,6 +570,65 @@ const BAD: &[(&str, &str)] = &[
         "flows[0].rto_min: flows[0].rto.min is given too; write one of them",
     ),
     ("flows.0.rto.max = '500 ms'", r#"flows[0].rto.initial: "1 s" is above flows[0].rto.max, "500 ms""#),
+    ("flows.0 = { kind = 'onoff', on = '1 s' }", r#"flows[0].rate: missing; write e.g. rate = "1 Mbit/s""#),
+    (
+        "flows.0 = { kind = 'onoff', rate = '1 Mbit/s', distribution = 'pareto', shape = 1 }",
+        "flows[0].shape: 1 is not a number above 1 and up to 1000000",
+    ),
+    ("background = [{ cc = 'reno' }]", r#"background[0].kind: missing; write e.g. kind = "web""#),
+    (
+        "background = [{ kind = 'wep', cc = 'reno' }]",
+        r#"background[0].kind: unknown "wep" (did you mean "web"?); allowed: web, poisson"#,
+    ),
+    (
+        "background = [{ kind = 'web', cc = 'reno' }]",
+        r#"background[0].load: missing; write e.g. load = "10%", a share of the bottleneck, or users"#,
+    ),
+    (
+        "background = [{ kind = 'web', cc = 'reno', load = '0%' }]",
+        r#"background[0].load: "0%" is not a load above 0% and up to 1000%; write e.g. "10%" or 0.1"#,
+    ),
+    (
+        "background = [{ kind = 'web', cc = 'reno', load = '10%', users = 5 }]",
+        "background[0].users: background[0].load is given too; write one of them",
+    ),
+    (
+        "background = [{ kind = 'poisson', cc = 'reno', users = 5 }]",
+        "background[0].users: does not apply here; write background[0].load or background[0].flows_per_second\n\
+         background[0].load: missing; write e.g. load = \"10%\", a share of the bottleneck, or flows_per_second",
+    ),
+    (
+        "background = [{ kind = 'poisson', cc = 'reno', load = '1%', label = 'reno-1' }]",
+        r#"background[0].label: "reno-1" is already a label of a flow"#,
+    ),
+    (
+        "background = [{ kind = 'poisson', cc = 'reno', load = '1%', label = 'a' }, { kind = 'web', cc = 'reno', load = '1%', label = 'a' }]",
+        r#"background[1].label: "a" is already a label of background[0]"#,
+    ),
+    (
+        "background = [{ kind = 'poisson', cc = 'reno', load = '1%', direction = 'back' }]",
+        r#"background[0].direction: unknown "back"; allowed: forward, reverse, both"#,
+    ),
+    (
+        "background = [{ kind = 'poisson', cc = 'reno', load = '1%', rtt = [] }]",
+        "background[0].rtt: [] is not a list of 1 to 10000 values",
+    ),
+    (
+        "background = [{ kind = 'poisson', cc = 'reno', load = '1%', rtt = { distribution = 'uniform', min = '2 s' } }]",
+        "background[0].rtt.max: is not above background[0].rtt.min",
+    ),
+    (
+        "background = [{ kind = 'poisson', cc = 'reno', load = '1%', sizes = { distribution = 'pareto', min = '1 kB' } }]",
+        "background[0].sizes.shape: missing; write e.g. shape = 1.2",
+    ),
+    (
+        "background = [{ kind = 'poisson', cc = 'reno', load = '1%', sizes = { distribution = 'empirical', values = ['1 kB'], weights = [1, 2] } }]",
+        "background[0].sizes.weights: 2 for 1 values; write one for each",
+    ),
+    (
+        "network.rate = 'unlimited'\nbackground = [{ kind = 'poisson', cc = 'reno', load = '1%' }]",
+        "background[0].load: no link of the route has a rate of which this could be a share",
+    ),
     ("record.samples = '5'", r#"record.samples: "5" has no unit; write e.g. "40 ms""#),
     (
         "record.samples = '5 us'",
@@ -803,6 +862,20 @@ fn tables() -> Vec<(Json, &'static str)> {
         ("flows.0.cc = { name = 'reno' }", "flows[0].cc"),
         ("", "flows[0].delayed_ack"),
         ("", "flows[0].rto"),
+        ("flows.0 = { kind = 'onoff', rate = '1 Mbit/s', distribution = 'pareto' }", "flows[0]"),
+        ("background = [{ kind = 'web', cc = 'reno', load = '10%' }]", "background[0]"),
+        ("background = [{ kind = 'poisson', cc = 'reno', load = '10%' }]", "background[0]"),
+        ("network = { topology = 'parking-lot', bottlenecks = 2 }\nbackground = [{ kind = 'web' }]", "background[0]"),
+        ("background = [{ kind = 'web', embedded = {} }]", "background[0].embedded"),
+        ("background = [{ kind = 'web', active_off = {} }]", "background[0].active_off"),
+        ("background = [{ kind = 'web', think = {} }]", "background[0].think"),
+        ("background = [{ kind = 'web', rtt = { distribution = 'aikat' } }]", "background[0].rtt"),
+        ("background = [{ kind = 'web', sizes = { distribution = 'surge' } }]", "background[0].sizes"),
+        ("background = [{ kind = 'web', sizes = { distribution = 'pareto' } }]", "background[0].sizes"),
+        ("background = [{ kind = 'web', sizes = { distribution = 'lognormal' } }]", "background[0].sizes"),
+        ("background = [{ kind = 'web', sizes = { distribution = 'exponential' } }]", "background[0].sizes"),
+        ("background = [{ kind = 'web', sizes = { distribution = 'fixed' } }]", "background[0].sizes"),
+        ("background = [{ kind = 'web', sizes = { distribution = 'empirical' } }]", "background[0].sizes"),
         ("", "record"),
         ("record.packets = 'pcapng'", "record"),
     ]

@@ -3,10 +3,13 @@
 use super::Cbr;
 use super::host::{Alarm, Processing};
 use super::meter::Meter;
+use super::onoff::{Datagrams, OnOff};
+use crate::net::FlowTally;
 use crate::scenario::{self, Traffic};
-use crate::tcp::Endpoint;
+use crate::tcp::{Config, Endpoint, Pacing};
 use crate::trace::FlowSummary;
-use cclab_algo::cc::Context;
+use cclab_algo::cc::{Context, Entry};
+use cclab_algo::params::Given;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 
@@ -37,19 +40,19 @@ pub(crate) struct Flow {
 
 /// What is counted over the whole run.
 #[derive(Clone, Copy, Default)]
-struct Counters {
-    segments_sent: u64,
-    segments_retransmitted: u64,
-    timeouts: u64,
+pub(super) struct Counters {
+    pub(super) segments_sent: u64,
+    pub(super) segments_retransmitted: u64,
+    pub(super) timeouts: u64,
     recoveries: u64,
-    delivered_bytes: u64,
+    pub(super) delivered_bytes: u64,
 }
 
 /// What it sends.
 pub(crate) enum Kind {
     Tcp(Box<Tcp>),
     Udp {
-        source: Cbr,
+        source: Datagrams,
         /// Payload bytes that arrived.
         delivered: u64,
     },
@@ -75,57 +78,106 @@ impl Flow {
         let start = flow.start + Duration(stream("start").below(flow.start_jitter.0.saturating_add(1)));
         let (kind, cc) = match &flow.traffic {
             Traffic::Cbr { rate, packet_size } => {
-                (Kind::Udp { source: Cbr::new(*rate, *packet_size), delivered: 0 }, "udp")
+                (Kind::Udp { source: Datagrams::Cbr(Cbr::new(*rate, *packet_size)), delivered: 0 }, "udp")
+            }
+            Traffic::OnOff { rate, packet_size, on, off } => {
+                let (on, off) = ((on.clone(), stream("on")), (off.clone(), stream("off")));
+                let source = OnOff::new(Cbr::new(*rate, *packet_size), on, off);
+                (Kind::Udp { source: Datagrams::OnOff(Box::new(source)), delivered: 0 }, "udp")
             }
             Traffic::Tcp { size, config, cc, cc_params } => {
-                let law = |rng| {
-                    let cx = Context {
-                        mss: config.mss,
-                        initial_window: config.initial_window,
-                        initial_ssthresh: config.initial_ssthresh,
-                        flavour: config.flavour,
-                        paced: config.pacing == crate::tcp::Pacing::On,
-                        rng,
-                    };
-                    cc.make(&cx, cc_params).expect("a scenario's parameters are checked")
-                };
-                let tcp = Tcp {
-                    ends: [
-                        Endpoint::connect((**config).clone(), law(stream("cc")), start),
-                        Endpoint::listen((**config).clone(), law(stream("cc-destination"))),
-                    ],
-                    alarms: [Alarm::new(), Alarm::new()],
-                    size: *size,
-                    rtt: None,
-                    sampled: None,
-                    finished: [None; 2],
-                };
-                (Kind::Tcp(Box::new(tcp)), cc.name)
+                let rngs = [stream("cc"), stream("cc-destination")];
+                (Kind::Tcp(Box::new(Tcp::new(config, cc, cc_params, *size, start, rngs))), cc.name)
             }
         };
+        let processing =
+            (flow.send_jitter > Duration::ZERO).then(|| Box::new(Processing::new(flow.send_jitter, stream("send"))));
         Flow {
-            label: flow.label.clone(),
+            stop: flow.stop,
+            over: flow.stop.filter(|stop| *stop <= start),
+            ..Flow::of(flow.label.clone(), cc, start, kind, processing)
+        }
+    }
+
+    fn of(label: String, cc: &'static str, start: Time, kind: Kind, processing: Option<Box<Processing>>) -> Flow {
+        Flow {
+            label,
             cc,
             start,
-            stop: flow.stop,
+            stop: None,
             kind,
-            processing: (flow.send_jitter > Duration::ZERO)
-                .then(|| Box::new(Processing::new(flow.send_jitter, stream("send")))),
+            processing,
             meter: Meter::default(),
             sent: 0,
             received: 0,
             measuring: false,
-            over: flow.stop.filter(|stop| *stop <= start),
+            over: None,
             closed: false,
             before: Counters::default(),
             after: None,
         }
     }
 
+    /// A connection of the background in a new slot.
+    pub(crate) fn connection(cc: &'static str, start: Time, tcp: Tcp, processing: Option<Box<Processing>>) -> Flow {
+        Flow::of(String::new(), cc, start, Kind::Tcp(Box::new(tcp)), processing)
+    }
+
+    /// Another connection takes the slot of this one, which is over. The alarms stay: their entries are in the event
+    /// queue.
+    pub(crate) fn reopen(&mut self, start: Time, tcp: Tcp, processing: Option<Box<Processing>>) {
+        let Kind::Tcp(old) = &mut self.kind else { unreachable!("connections of the background are TCP") };
+        let alarms = old.alarms;
+        **old = Tcp { alarms, ..tcp };
+        (self.start, self.processing) = (start, processing);
+        (self.over, self.after, self.before) = (None, None, Counters::default());
+    }
+
+    /// The application writes all it has, and closes.
+    pub(crate) fn write_all(&mut self, now: Time, size: u64) {
+        let Kind::Tcp(tcp) = &mut self.kind else { unreachable!("connections of the background are TCP") };
+        tcp.ends[0].write(now, size);
+        tcp.ends[0].close(now);
+    }
+
+    /// Whether none of its packets is under way, given what became of them in the network.
+    pub(crate) fn is_empty(&self, tally: FlowTally) -> bool {
+        let processing = self.processing.as_ref().map_or(0, |p| p.len());
+        self.sent + tally.duplicated == self.received + tally.gone + processing && processing == 0
+    }
+
+    /// Whether it is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// What it has counted since the measured interval, or it itself, began.
+    pub(super) fn counted(&self) -> Counters {
+        let (before, now) = (&self.before, self.after.unwrap_or_else(|| self.counters()));
+        Counters {
+            segments_sent: now.segments_sent - before.segments_sent,
+            segments_retransmitted: now.segments_retransmitted - before.segments_retransmitted,
+            timeouts: now.timeouts - before.timeouts,
+            recoveries: now.recoveries - before.recoveries,
+            delivered_bytes: now.delivered_bytes - before.delivered_bytes,
+        }
+    }
+
+    /// From the start until the last byte was acknowledged, and received in order; `None` before.
+    pub(super) fn completion_times(&self) -> Option<[Duration; 2]> {
+        let Kind::Tcp(tcp) = &self.kind else { return None };
+        Some([tcp.finished[0]? - self.start, tcp.finished[1]? - self.start])
+    }
+
+    /// A connection's counters start from here.
+    pub(crate) fn mark(&mut self) {
+        self.before = self.counters();
+    }
+
     fn counters(&self) -> Counters {
         match &self.kind {
             Kind::Udp { source, delivered } => {
-                Counters { segments_sent: source.number, delivered_bytes: *delivered, ..Counters::default() }
+                Counters { segments_sent: source.cbr().number, delivered_bytes: *delivered, ..Counters::default() }
             }
             Kind::Tcp(tcp) => {
                 let (source, destination) = (tcp.ends[0].stats(), tcp.ends[1].stats());
@@ -179,21 +231,21 @@ impl Flow {
         let end = self.over.map_or(end, |over| over.min(end));
         let measured = end.since(self.start.max(warmup)).as_secs_f64();
         let rate = |bytes: u64| if measured > 0.0 { bytes as f64 * 8.0 / measured } else { f64::NAN };
-        let (before, after) = (&self.before, self.after.unwrap_or_else(|| self.counters()));
+        let counted = self.counted();
         let mut summary = FlowSummary {
             label: self.label.clone(),
             cc: self.cc.into(),
             start_s: self.start.as_secs_f64(),
             measured_s: measured,
-            goodput_bps: rate(after.delivered_bytes - before.delivered_bytes),
+            goodput_bps: rate(counted.delivered_bytes),
             throughput_bps: rate(self.meter.bytes_arrived),
             delivered_bytes: self.counters().delivered_bytes,
-            segments_sent: after.segments_sent - before.segments_sent,
-            segments_retransmitted: after.segments_retransmitted - before.segments_retransmitted,
+            segments_sent: counted.segments_sent,
+            segments_retransmitted: counted.segments_retransmitted,
             packets_received: self.meter.owd.count(),
             packets_lost: lost,
-            timeouts: after.timeouts - before.timeouts,
-            recoveries: after.recoveries - before.recoveries,
+            timeouts: counted.timeouts,
+            recoveries: counted.recoveries,
             rtt: self.meter.rtt.summary(),
             owd: self.meter.owd.summary(),
             owd_mean_abs_diff_s: self.meter.owd_mean_abs_diff(),
@@ -215,6 +267,39 @@ impl Flow {
 }
 
 impl Tcp {
+    /// A connection that opens at `start`, with streams for the laws of source and destination.
+    pub(super) fn new(
+        config: &Config,
+        cc: &Entry,
+        params: &[(String, Given)],
+        size: Option<u64>,
+        start: Time,
+        [source, destination]: [Stream; 2],
+    ) -> Tcp {
+        let law = |rng| {
+            let cx = Context {
+                mss: config.mss,
+                initial_window: config.initial_window,
+                initial_ssthresh: config.initial_ssthresh,
+                flavour: config.flavour,
+                paced: config.pacing == Pacing::On,
+                rng,
+            };
+            cc.make(&cx, params).expect("a scenario's parameters are checked")
+        };
+        Tcp {
+            ends: [
+                Endpoint::connect(config.clone(), law(source), start),
+                Endpoint::listen(config.clone(), law(destination)),
+            ],
+            alarms: [Alarm::new(), Alarm::new()],
+            size,
+            rtt: None,
+            sampled: None,
+            finished: [None; 2],
+        }
+    }
+
     /// Notes when a transfer of fixed size is complete at either end; whether it is so at the source.
     pub(crate) fn note_finished(&mut self, now: Time) -> bool {
         let Some(size) = self.size else { return false };

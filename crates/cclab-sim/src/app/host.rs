@@ -41,8 +41,9 @@ impl Alarm {
     }
 }
 
-/// The source host's processing time: packets leave it in order, each later by a draw.
+/// The source host's processing time: packets leave it in order, each later by a draw, and by a fixed delay.
 pub(crate) struct Processing {
+    delay: Duration,
     max: Duration,
     rng: Stream,
     packets: VecDeque<(Time, Packet)>,
@@ -51,12 +52,17 @@ pub(crate) struct Processing {
 
 impl Processing {
     pub(crate) fn new(max: Duration, rng: Stream) -> Processing {
-        Processing { max, rng, packets: VecDeque::new(), last: Time::ZERO }
+        Processing { delay: Duration::ZERO, max, rng, packets: VecDeque::new(), last: Time::ZERO }
+    }
+
+    /// The same, with a propagation delay behind it.
+    pub(crate) fn behind(self, delay: Duration) -> Processing {
+        Processing { delay, ..self }
     }
 
     /// Takes a packet in; says when it leaves, if it is the only one, so that its event is to be scheduled.
     pub(crate) fn push(&mut self, now: Time, packet: Packet) -> Option<Time> {
-        let delay = Duration(self.rng.below(self.max.0.saturating_add(1)));
+        let delay = self.delay + Duration(self.rng.below(self.max.0.saturating_add(1)));
         self.last = self.last.max(now + delay);
         self.packets.push_back((self.last, packet));
         (self.packets.len() == 1).then_some(self.last)

@@ -40,6 +40,10 @@ pub enum Event {
     Stop(u32),
     /// This flow's next datagram is due.
     Datagram(u32),
+    /// A connection or a page of this background entry comes.
+    Arrival(u32),
+    /// This user of the background requests an object.
+    Request(u32),
     /// Take a sample.
     Sample,
     /// The warm-up is over.
@@ -83,6 +87,8 @@ pub struct Network {
     tallies: Vec<FlowTally>,
     /// The interval over which each flow's losses count.
     measured: Vec<(Time, Time)>,
+    /// The measured interval of the run.
+    interval: (Time, Time),
     logs_changes: bool,
     /// Every packet at every link, when asked for.
     pub(crate) log: Option<Box<PacketLog>>,
@@ -93,28 +99,47 @@ impl Network {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Network {
         let (from, to) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let on_change = scenario.record.samples == Sampling::OnChange;
-        let mut routes = Vec::new();
-        let mut add = |route: &[usize]| {
-            let start = routes.len() as u32;
-            routes.extend(route.iter().map(|&link| link as u32).chain([HOST]));
-            start
-        };
-        let starts = scenario.flows.iter().map(|flow| [add(&flow.route), add(&flow.route_back)]).collect();
         let links: Vec<Link> = scenario.links.iter().map(|link| Link::new(link, seed, from, to, on_change)).collect();
         let mut events = Wheel::new();
         for (index, link) in links.iter().enumerate().filter(|(_, link)| link.next_timer() < Time::NEVER) {
             events.push(link.next_timer(), Event::Tick(index as u32));
         }
-        Network {
+        let mut network = Network {
             events,
             links,
-            routes,
-            starts,
-            tallies: vec![FlowTally::default(); scenario.flows.len()],
-            measured: scenario.flows.iter().map(|flow| (from, flow.stop.unwrap_or(to).min(to))).collect(),
+            routes: Vec::new(),
+            starts: Vec::new(),
+            tallies: Vec::new(),
+            measured: Vec::new(),
+            interval: (from, to),
             logs_changes: on_change,
             log: scenario.record.packets.then(Box::default),
+        };
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let routes = [network.add_route(&flow.route), network.add_route(&flow.route_back)];
+            network.add_flow(routes);
+            network.measured[index].1 = flow.stop.unwrap_or(to).min(to);
         }
+        network
+    }
+
+    /// Adds a route; where it starts.
+    pub(crate) fn add_route(&mut self, route: &[usize]) -> u32 {
+        let start = self.routes.len() as u32;
+        self.routes.extend(route.iter().map(|&link| link as u32).chain([HOST]));
+        start
+    }
+
+    /// Adds a flow with these routes, there and back.
+    pub(crate) fn add_flow(&mut self, routes: [u32; 2]) {
+        self.starts.push(routes);
+        self.tallies.push(FlowTally::default());
+        self.measured.push(self.interval);
+    }
+
+    /// What became of a flow's packets.
+    pub(crate) fn tally(&self, flow: usize) -> FlowTally {
+        self.tallies[flow]
     }
 
     /// Sends a packet into the network from its source host at `now`; says whether it has reached its destination

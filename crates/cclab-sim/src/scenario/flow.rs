@@ -1,11 +1,13 @@
 //! `[[flows]]`: who sends what, from when on, with which options.
 
+use super::background::WITH_MEAN;
 use super::link::bdp_bytes;
 use super::model::{Flow, Traffic};
 use super::network::{Ends, Graph, Network, Path};
 use super::quantity::{Amount, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, TIME, Words};
 use super::reader::{Kind, Mistakes, Table};
 use super::tcp::{PACKET_SIZE, TcpSpec};
+use crate::app::workload::Variate;
 use cclab_algo::{Duration, Rate, Time};
 
 /// One entry of `[[flows]]`.
@@ -31,14 +33,20 @@ pub(super) struct FlowSpec {
 enum TrafficSpec {
     Tcp(Box<TcpSpec>),
     Cbr { rate: Rate, packet_size: u64 },
+    OnOff { rate: Rate, packet_size: u64, on: Variate, off: Variate },
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum TrafficKind {
     Tcp,
     Cbr,
+    OnOff,
 }
-const KINDS: Words<TrafficKind> = Words(&[("tcp", TrafficKind::Tcp), ("cbr", TrafficKind::Cbr)]);
+const KINDS: Words<TrafficKind> =
+    Words(&[("tcp", TrafficKind::Tcp), ("cbr", TrafficKind::Cbr), ("onoff", TrafficKind::OnOff)]);
+const TIMES: Words<bool> = Words(&[("exponential", false), ("pareto", true)]);
+/// Mean length of a burst and of a silence, unless the flow says otherwise.
+const HALF_A_SECOND: Duration = Duration::from_millis(500);
 /// Replicas of one entry, and flows of a scenario.
 pub(super) const MAX_FLOWS: u64 = 100_000;
 const COUNT: Integer = Integer { min: 1, max: MAX_FLOWS };
@@ -64,6 +72,7 @@ impl FlowSpec {
         let traffic = match kind {
             TrafficKind::Tcp => TcpSpec::read(t).map(|tcp| TrafficSpec::Tcp(Box::new(tcp))),
             TrafficKind::Cbr => TrafficSpec::read_cbr(t),
+            TrafficKind::OnOff => TrafficSpec::read_onoff(t),
         };
         check_times(t, start + start_jitter, stop, duration);
         if let Some(TrafficSpec::Tcp(tcp)) = &traffic
@@ -79,6 +88,7 @@ impl FlowSpec {
         let family = match &traffic {
             TrafficSpec::Tcp(tcp) => tcp.cc.name,
             TrafficSpec::Cbr { .. } => "cbr",
+            TrafficSpec::OnOff { .. } => "onoff",
         };
         Some(FlowSpec {
             path: t.path().into(),
@@ -95,6 +105,28 @@ impl FlowSpec {
         })
     }
 
+    /// Where an entry of the background begins and ends.
+    pub(super) fn place(path: String, ends: Ends, rtt: Duration, tcp: TcpSpec) -> FlowSpec {
+        FlowSpec {
+            path,
+            label: None,
+            family: tcp.cc.name,
+            count: 1,
+            ends,
+            rtt,
+            start: Duration::ZERO,
+            start_jitter: Duration::ZERO,
+            stop: None,
+            send_jitter: Duration::ZERO,
+            traffic: TrafficSpec::Tcp(Box::new(tcp)),
+        }
+    }
+
+    /// Whether it goes from right to left.
+    pub(super) fn is_reverse(&self) -> bool {
+        matches!(self.ends, Ends::Routers(from, to) if from > to)
+    }
+
     /// The full name of a field of this entry.
     pub(super) fn field(&self, name: &str) -> String {
         format!("{}.{name}", self.path)
@@ -104,12 +136,12 @@ impl FlowSpec {
     pub(super) fn packet_size(&self) -> u64 {
         match &self.traffic {
             TrafficSpec::Tcp(tcp) => tcp.packet_size,
-            TrafficSpec::Cbr { packet_size, .. } => *packet_size,
+            TrafficSpec::Cbr { packet_size, .. } | TrafficSpec::OnOff { packet_size, .. } => *packet_size,
         }
     }
 
     /// The initial ssthresh in bytes; a BDP is that of the slowest link and the flow's own base RTT.
-    fn initial_ssthresh(&self, tcp: &TcpSpec, slowest: Option<Rate>, mistakes: &Mistakes) -> Option<u64> {
+    pub(super) fn initial_ssthresh(&self, tcp: &TcpSpec, slowest: Option<Rate>, mistakes: &Mistakes) -> Option<u64> {
         let bytes = match (tcp.initial_ssthresh?, slowest) {
             (Amount::Packets(n), _) => n.saturating_mul(tcp.config.mss.into()),
             (Amount::Bytes(n), _) => n,
@@ -132,6 +164,9 @@ impl FlowSpec {
                 Traffic::Tcp { size: tcp.size, config: Box::new(config), cc: tcp.cc, cc_params: tcp.cc_params.clone() }
             }
             TrafficSpec::Cbr { rate, packet_size } => Traffic::Cbr { rate: *rate, packet_size: *packet_size as u32 },
+            TrafficSpec::OnOff { rate, packet_size, on, off } => {
+                Traffic::OnOff { rate: *rate, packet_size: *packet_size as u32, on: on.clone(), off: off.clone() }
+            }
         };
         Flow {
             label,
@@ -154,10 +189,26 @@ impl TrafficSpec {
         let packet_size = t.or("packet_size", &PACKET_SIZE, 1500);
         Some(TrafficSpec::Cbr { rate: rate?, packet_size })
     }
+
+    fn read_onoff(t: &mut Table) -> Option<TrafficSpec> {
+        let rate = t.required("rate", &POSITIVE_RATE, "\"1 Mbit/s\"");
+        let packet_size = t.or("packet_size", &PACKET_SIZE, 1500);
+        let heavy = t.or("distribution", &TIMES, false);
+        let shape = if heavy { t.or("shape", &WITH_MEAN, 1.5) } else { f64::NAN };
+        let mut times = |name| {
+            let mean = t.or(name, &POSITIVE_TIME, HALF_A_SECOND).as_secs_f64();
+            match heavy {
+                true => Variate::Pareto { min: mean * (shape - 1.0) / shape, shape },
+                false => Variate::Exponential { mean },
+            }
+        };
+        let (on, off) = (times("on"), times("off"));
+        Some(TrafficSpec::OnOff { rate: rate?, packet_size, on, off })
+    }
 }
 
 /// A flow starts before the run ends and stops after it started.
-fn check_times(t: &Table, latest: Duration, stop: Option<Duration>, duration: Option<Duration>) {
+pub(super) fn check_times(t: &Table, latest: Duration, stop: Option<Duration>, duration: Option<Duration>) {
     if !t.sound(&["start", "start_jitter", "stop"]) {
         return;
     }

@@ -3,7 +3,7 @@
 use super::flow::FlowSpec;
 use super::link::{LinkSpec, RATE, Surroundings, UNKNOWN};
 use super::mesh::HOPS;
-use super::network::{DIRECTIONS, Ends, Graph, Node, Path};
+use super::network::{BOTH_DIRECTIONS, DIRECTIONS, Ends, Graph, Node, Path};
 use super::quantity::{POSITIVE_TIME, TIME};
 use super::reader::{Kind, Mistakes, Table};
 use cclab_algo::Duration;
@@ -73,6 +73,25 @@ impl Hosts {
             t.mistake("to", format!("is the same router as {}", t.field("from")));
         }
         Some((Ends::Routers(from, to), rtt?))
+    }
+
+    /// Reads the routers of an entry of the background: one pair, or both ways.
+    pub(super) fn read_directions(&self, t: &mut Table) -> Option<Vec<Ends>> {
+        let node = Node(&self.routers);
+        let last = self.routers.len() - 1;
+        let (from, to) = match self.is_dumbbell() {
+            true => (0, last),
+            false => (t.or("from", &node, 0), t.or("to", &node, last)),
+        };
+        if from == to && t.sound(&["from", "to"]) {
+            t.mistake("to", format!("is the same router as {}", t.field("from")));
+        }
+        let (there, back) = (Ends::Routers(from, to), Ends::Routers(to, from));
+        Some(match t.or("direction", &BOTH_DIRECTIONS, Some(false)) {
+            Some(false) => vec![there],
+            Some(true) => vec![back],
+            None => vec![there, back],
+        })
     }
 
     /// How many links between routers a flow crosses.

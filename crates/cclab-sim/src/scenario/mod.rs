@@ -8,6 +8,7 @@
 //! [`model`] is what the simulator runs: one graph, whatever the topology was called; every option resolved.
 //! The format is described in `docs/reference/scenario.md`.
 
+mod background;
 pub mod error;
 mod flow;
 mod hosts;
@@ -26,6 +27,7 @@ pub use error::{Mistake, ScenarioError};
 pub use model::*;
 pub use registry::registry_json;
 
+use background::{BackgroundSpec, MAX_ENTRIES};
 use cclab_algo::Duration;
 use flow::{FlowSpec, MAX_FLOWS};
 use network::Network;
@@ -76,6 +78,7 @@ struct Written {
     max_events: u64,
     network: Network,
     flows: Vec<FlowSpec>,
+    background: Vec<BackgroundSpec>,
     record: Record,
     source: Json,
 }
@@ -95,9 +98,21 @@ impl Written {
         let max_events = t.or("max_events", &EVENTS, DEFAULT_EVENTS);
         let network = read_network(&mut t);
         let flows = read_flows(&mut t, network.as_ref(), duration);
+        let background = read_background(&mut t, network.as_ref(), duration);
         let record = record::read(&mut t, duration);
         let source = t.finish();
-        Some(Written { name, duration: duration?, warmup, seed, max_events, network: network?, flows, record, source })
+        Some(Written {
+            name,
+            duration: duration?,
+            warmup,
+            seed,
+            max_events,
+            network: network?,
+            flows,
+            background,
+            record,
+            source,
+        })
     }
 
     /// Checks what needs several fields, and makes the graph; `None` after a mistake.
@@ -111,17 +126,23 @@ impl Written {
                 mistakes.add(field, format!("\"{label}\" is already a label of {other}"));
             }
         }
+        self.check_background_labels(&numbers, mistakes);
         let find = |label: &str| numbers.get(label).copied();
-        let entries: Vec<&FlowSpec> = self.flows.iter().collect();
+        let places = || self.background.iter().flat_map(|b| &b.places);
+        let entries: Vec<&FlowSpec> = self.flows.iter().chain(places()).collect();
         self.network.check(&entries, &find, mistakes);
         if !mistakes.is_empty() {
             return None;
         }
         self.network.fill_in(&entries, &mut self.source["network"]);
         let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| entries[*entry]).collect();
-        let mut graph = self.network.build(&each, &find);
+        let mut graph = self.network.build(&each.iter().copied().chain(places()).collect::<Vec<_>>(), &find);
         record::check_samples(&self.record, self.duration, each.len(), graph.links.len(), mistakes);
-        let paths = std::mem::take(&mut graph.paths);
+        let mut paths = std::mem::take(&mut graph.paths);
+        let background_paths = paths.split_off(each.len());
+        let ways = self.background.iter().flat_map(|b| (0..b.places.len()).map(move |k| (b, k)));
+        let background = ways.zip(background_paths).filter_map(|((b, k), path)| b.build(k, path, &graph, mistakes));
+        let background = background.collect();
         let named = each.iter().zip(paths).zip(&labels);
         let flows = named.map(|((f, path), (_, label))| f.build(label.clone(), path, &graph, mistakes)).collect();
         Some(Scenario {
@@ -132,10 +153,25 @@ impl Written {
             nodes: graph.nodes,
             links: graph.links,
             flows,
+            background,
             record: self.record,
             max_events: self.max_events,
             source: self.source,
         })
+    }
+}
+
+impl Written {
+    /// Labels of the background differ from each other and from those of the flows.
+    fn check_background_labels(&self, flows: &BTreeMap<&str, usize>, mistakes: &Mistakes) {
+        for (k, b) in self.background.iter().enumerate() {
+            let twice = self.background[..k].iter().position(|other| other.label == b.label);
+            if flows.contains_key(b.label.as_str()) || twice.is_some() {
+                let other = twice.map_or("a flow".into(), |k| format!("background[{k}]"));
+                mistakes
+                    .add(format!("background[{k}].label"), format!("\"{}\" is already a label of {other}", b.label));
+            }
+        }
     }
 }
 
@@ -149,9 +185,12 @@ fn read_network(t: &mut Table) -> Option<Network> {
 
 fn read_flows(t: &mut Table, network: Option<&Network>, duration: Option<Duration>) -> Vec<FlowSpec> {
     let advice = "write at least one, e.g. [[flows]] with cc = \"cubic\"";
-    t.require("flows", advice);
+    let alone = t.raw("background").is_none_or(|b| b.as_array().is_some_and(Vec::is_empty));
+    if alone {
+        t.require("flows", advice);
+    }
     let tables = t.tables("flows");
-    if tables.as_ref().is_some_and(Vec::is_empty) {
+    if alone && tables.as_ref().is_some_and(Vec::is_empty) {
         t.mistake("flows", format!("is empty; {advice}"));
     }
     let mut specs = Vec::new();
@@ -165,6 +204,22 @@ fn read_flows(t: &mut Table, network: Option<&Network>, duration: Option<Duratio
         t.mistake("flows", format!("{total} flows in all are too many; at most {MAX_FLOWS}"));
     }
     t.put("flows", normal.into());
+    specs
+}
+
+fn read_background(t: &mut Table, network: Option<&Network>, duration: Option<Duration>) -> Vec<BackgroundSpec> {
+    let Some(tables) = t.tables("background") else { return Vec::new() };
+    if tables.len() > MAX_ENTRIES {
+        t.mistake("background", format!("{} entries are too many; at most {MAX_ENTRIES}", tables.len()));
+    }
+    let mut specs = Vec::new();
+    let mut normal = Vec::new();
+    for mut b in tables {
+        let spec = BackgroundSpec::read(&mut b, network, duration, &specs);
+        specs.extend(spec);
+        normal.push(b.finish());
+    }
+    t.put("background", normal.into());
     specs
 }
 

@@ -4,6 +4,7 @@
 //! quantity a number in its unit, every option a value.
 
 use crate::net::queue::{codel, red};
+use crate::app::workload::{Page, Sizes, Variate};
 use crate::tcp;
 use cclab_algo::cc;
 use cclab_algo::params::Given;
@@ -26,6 +27,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Flows; replicas of a `count` are separate flows here.
     pub flows: Vec<Flow>,
+    /// Background traffic: an entry in both directions is two here.
+    pub background: Vec<Background>,
     /// What to record.
     pub record: Record,
     /// The run stops with an error after so many events.
@@ -253,6 +256,103 @@ pub enum Traffic {
         /// Bytes of an IP packet, headers included.
         packet_size: u32,
     },
+    /// The same while it is on; on and off for times drawn in turn.
+    OnOff {
+        /// Rate of IP packets while on, headers included.
+        rate: Rate,
+        /// Bytes of an IP packet, headers included.
+        packet_size: u32,
+        /// Lengths of the bursts, s.
+        on: Variate,
+        /// Lengths of the silences, s.
+        off: Variate,
+    },
+}
+
+/// Connections that come and go, in one direction.
+#[derive(Clone, Debug)]
+pub struct Background {
+    /// Label, unique among the entries of one direction.
+    pub label: String,
+    /// Whether this is the reverse direction of the entry.
+    pub reverse: bool,
+    /// Links from the sources to the destinations.
+    pub route: Vec<usize>,
+    /// Links back.
+    pub route_back: Vec<usize>,
+    /// Propagation there and back over these links.
+    pub base_rtt: Duration,
+    /// Base RTT of each connection, s. What it has beyond `base_rtt` is delay between its source and the network.
+    pub rtt: Variate,
+    /// Rate of the slowest link of `route`, of which loads are shares.
+    pub rate: Option<Rate>,
+    /// Share of it that the connections are to offer; NaN where that is not known.
+    pub load: f64,
+    /// When the first one may start.
+    pub start: Time,
+    /// From when on none starts any more.
+    pub stop: Option<Time>,
+    /// As [`Flow::send_jitter`], of every connection.
+    pub send_jitter: Duration,
+    /// When they start.
+    pub arrivals: Arrivals,
+    /// How much they transfer.
+    pub sizes: Sizes,
+    /// Options of both ends.
+    pub config: Box<tcp::Config>,
+    /// Congestion control.
+    pub cc: &'static cc::Entry,
+    /// Its parameters, checked, as written.
+    pub cc_params: Vec<(String, Given)>,
+}
+
+/// When connections of the background start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arrivals {
+    /// At independent moments.
+    Poisson {
+        /// Mean number per second.
+        per_s: f64,
+    },
+    /// As web users request objects, who wait for them and think in between.
+    Users {
+        /// How many.
+        users: u32,
+        /// What each does.
+        page: Page,
+    },
+    /// As the objects of web pages, which begin at independent moments.
+    Pages {
+        /// Mean number of pages per second.
+        per_s: f64,
+        /// How each is fetched.
+        page: Page,
+    },
+}
+
+impl Arrivals {
+    /// The pages, where there are any.
+    pub fn page(&self) -> Option<&Page> {
+        match self {
+            Arrivals::Poisson { .. } => None,
+            Arrivals::Users { page, .. } | Arrivals::Pages { page, .. } => Some(page),
+        }
+    }
+    /// `web` or `poisson`.
+    pub fn kind(&self) -> &'static str {
+        if self.page().is_some() { "web" } else { "poisson" }
+    }
+    /// Web users; NaN where there are none.
+    pub fn users(&self) -> f64 {
+        if let Arrivals::Users { users, .. } = self { f64::from(*users) } else { f64::NAN }
+    }
+}
+
+impl Background {
+    /// Whether a connection may have delay of its own.
+    pub fn has_delay(&self) -> bool {
+        self.rtt != Variate::Fixed(self.base_rtt.as_secs_f64())
+    }
 }
 
 /// What to record beside the summary.

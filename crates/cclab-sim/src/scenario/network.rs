@@ -40,6 +40,9 @@ const TOPOLOGIES: Words<Topology> = Words(&[
 ]);
 /// Whether the data flow from right to left.
 pub(super) const DIRECTIONS: Words<bool> = Words(&[("forward", false), ("reverse", true)]);
+/// The same, or both ways.
+pub(super) const BOTH_DIRECTIONS: Words<Option<bool>> =
+    Words(&[("forward", Some(false)), ("reverse", Some(true)), ("both", None)]);
 
 /// Where a flow begins and ends.
 #[derive(Clone, Debug)]

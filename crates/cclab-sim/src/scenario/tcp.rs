@@ -43,8 +43,14 @@ const SSTHRESH: Or<Amounts> = Or("unlimited", Amounts { time: false });
 const RECEIVE_BUFFER: Sizes = Sizes { min: 1000, max: 1 << 40 };
 
 impl TcpSpec {
-    /// Reads the options of a flow out of `t`.
+    /// Reads the size and the options of a flow out of `t`.
     pub(super) fn read(t: &mut Table) -> Option<TcpSpec> {
+        let size = t.or("size", &SIZE_OR_ENDLESS, None);
+        Some(TcpSpec { size, ..TcpSpec::read_options(t)? })
+    }
+
+    /// Reads the options of a connection out of `t`.
+    pub(super) fn read_options(t: &mut Table) -> Option<TcpSpec> {
         let profile = t.or("profile", &PROFILES, Profile::Linux);
         let flavour = t.or(
             "flavour",
@@ -55,7 +61,6 @@ impl TcpSpec {
             },
         );
         let law = read_cc(t, flavour);
-        let size = t.or("size", &SIZE_OR_ENDLESS, None);
         let mut config = match profile {
             Profile::Linux => Config::linux(0),
             Profile::Classic => Config::classic(0, Recovery::NewReno),
@@ -69,7 +74,7 @@ impl TcpSpec {
         read_delayed_ack(t, &mut config);
         read_rto(t, &mut config);
         let (cc, cc_params) = law?;
-        Some(TcpSpec { cc, cc_params, config, initial_ssthresh, size, packet_size })
+        Some(TcpSpec { cc, cc_params, config, initial_ssthresh, size: None, packet_size })
     }
 }
 

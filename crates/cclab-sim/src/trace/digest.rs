@@ -60,6 +60,22 @@ impl RunResult {
             }
             h.distribution(&l.sojourn);
         }
+        for b in &self.background {
+            [&b.label, &b.cc].into_iter().for_each(|text| h.text(text));
+            [b.direction, b.kind].into_iter().for_each(|text| h.text(text));
+            h.floats(&[b.measured_s, b.users, b.load, b.offered_load, b.carried_load, b.offered_bps, b.carried_bps]);
+            h.floats(&[b.returned_bps, b.size_mean_bytes, b.goodput_mean_bps, b.packet_interval_mean_s]);
+            h.words(&[b.connections_started, b.connections_completed, b.connections_failed, b.connections_unfinished]);
+            h.words(&[b.connections_most, b.delivered_bytes, b.segments_sent, b.segments_retransmitted]);
+            h.words(&[b.timeouts, b.packets_lost]);
+            [&b.fct, &b.fct_receiver].into_iter().for_each(|d| h.distribution(d));
+        }
+        for row in &self.fct {
+            h.text(&row.label);
+            h.text(row.direction);
+            h.floats(&[row.size_from_bytes as f64, row.size_to_bytes]);
+            [&row.fct, &row.fct_receiver].into_iter().for_each(|d| h.distribution(d));
+        }
         let s = &self.samples;
         h.words(&s.flow);
         for column in [

@@ -142,7 +142,7 @@ impl Ends {
         let isn = |k: u32| (2 * k + 1).wrapping_mul(0x9E37_79B9);
         let isns = match flow.traffic {
             Traffic::Tcp { .. } => [isn(2 * i), isn(2 * i + 1)],
-            Traffic::Cbr { .. } => [0, 0],
+            Traffic::Cbr { .. } | Traffic::OnOff { .. } => [0, 0],
         };
         let after = |links: usize| TTL.saturating_sub(links.saturating_sub(1)).max(1) as u8;
         let ttls =
@@ -284,6 +284,7 @@ mod tests {
             nodes: vec!["source".to_string(), "sink\n".to_string()],
             links: vec![],
             flows: flows.into_iter().enumerate().map(flow).collect(),
+            background: vec![],
             record: Recorded { samples: Sampling::Off, packets: false, capture: None },
             max_events: 1,
             source: serde_json::Value::Null,

@@ -7,6 +7,10 @@ pub struct RunResult {
     pub flows: Vec<FlowSummary>,
     /// One row per link.
     pub links: Vec<LinkSummary>,
+    /// One row per background entry and direction.
+    pub background: Vec<BackgroundSummary>,
+    /// Flow completion times by size, of each background entry and direction.
+    pub fct: Vec<CompletionTimes>,
     /// Flow samples.
     pub samples: FlowSamples,
     /// Queue samples.
@@ -86,6 +90,83 @@ pub struct FlowSummary {
     pub fct_s: f64,
     /// Time from the start to the last byte received in order, of a transfer that ended; else NaN.
     pub fct_receiver_s: f64,
+}
+
+/// Summary of a background entry in one direction, from the end of the warm-up to the end of the run. Connections count
+/// that start in this interval; loads are shares of the rate of the slowest link on the way of the data.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct BackgroundSummary {
+    /// Label of the entry.
+    pub label: String,
+    /// Direction of the data: `forward` or `reverse`.
+    pub direction: &'static str,
+    /// `web` or `poisson`.
+    pub kind: &'static str,
+    /// Congestion control.
+    pub cc: String,
+    /// Length of the measured interval, s.
+    pub measured_s: f64,
+    /// Web users; NaN where connections or pages arrive by themselves.
+    pub users: f64,
+    /// Load that the scenario asks for, or that its rate of arrivals comes to; NaN where that is not known.
+    pub load: f64,
+    /// Load of the connections that started, as if all were carried without losses: IP bytes of data, SYN and ACK.
+    pub offered_load: f64,
+    /// Load that arrived at the destinations: all IP bytes of the direction of the data.
+    pub carried_load: f64,
+    /// The same as `offered_load`, bit/s.
+    pub offered_bps: f64,
+    /// The same as `carried_load`, bit/s.
+    pub carried_bps: f64,
+    /// IP bytes that came back to the sources (SYN-ACKs and ACKs), bit/s.
+    pub returned_bps: f64,
+    /// Connections that started.
+    pub connections_started: u64,
+    /// Of these, completed: the last byte was acknowledged.
+    pub connections_completed: u64,
+    /// Of these, given up because nobody answered the SYN.
+    pub connections_failed: u64,
+    /// Of these, still open at the end.
+    pub connections_unfinished: u64,
+    /// Most connections open at the same time, whole run.
+    pub connections_most: u64,
+    /// Payload bytes delivered in order.
+    pub delivered_bytes: u64,
+    /// Mean size of the connections that started, bytes.
+    pub size_mean_bytes: f64,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Data segments retransmitted.
+    pub segments_retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Data packets dropped by queues or lost to loss models.
+    pub packets_lost: u64,
+    /// Mean over completed connections of size over completion time, bit/s.
+    pub goodput_mean_bps: f64,
+    /// Mean over completed connections of their mean time between arrivals of data packets, s.
+    pub packet_interval_mean_s: f64,
+    /// Time from the SYN to the last byte acknowledged, s.
+    pub fct: Distribution,
+    /// Time from the SYN to the last byte received in order, s.
+    pub fct_receiver: Distribution,
+}
+
+/// Completion times of the connections of a background entry with sizes from `size_from_bytes` to below `size_to_bytes`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct CompletionTimes {
+    /// Label of the entry.
+    pub label: String,
+    /// Direction of the data: `forward` or `reverse`.
+    pub direction: &'static str,
+    /// Smallest size of the bin, bytes.
+    pub size_from_bytes: u64,
+    /// Smallest size above the bin, bytes; infinite in the last.
+    pub size_to_bytes: f64,
+    /// Time from the SYN to the last byte acknowledged, s.
+    pub fct: Distribution,
+    /// Time from the SYN to the last byte received in order, s.
+    pub fct_receiver: Distribution,
 }
 
 /// Summary of a link after the warm-up.

@@ -35,6 +35,7 @@ pub fn path(seconds: f64, there: Link, back: Link) -> Scenario {
         nodes: vec!["a".into(), "b".into()],
         links: vec![there, Link { from: 1, to: 0, ..back }],
         flows: vec![],
+        background: vec![],
         record: Record { samples: Sampling::Off, packets: false, capture: None },
         max_events: 1 << 40,
         source: serde_json::Value::Null,
