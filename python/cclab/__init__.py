@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cclab.laws import Param as Param
     from cclab.laws import register as register
     from cclab.results import Result as Result
+    from cclab.scenario import Background as Background
     from cclab.scenario import Dumbbell as Dumbbell
     from cclab.scenario import Flow as Flow
     from cclab.scenario import Network as Network
@@ -34,6 +35,7 @@ __version__: str
 
 __all__ = [
     "AlgorithmError",
+    "Background",
     "CclabError",
     "CongestionControl",
     "Dumbbell",
@@ -57,6 +59,7 @@ __all__ = [
 # Loaded when first asked for, so that `import cclab` and `cclab --help` are quick.
 _LAZY = {
     "CongestionControl": "cclab.laws",
+    "Background": "cclab.scenario",
     "Dumbbell": "cclab.scenario",
     "Flow": "cclab.scenario",
     "Network": "cclab.scenario",

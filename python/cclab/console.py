@@ -117,8 +117,10 @@ def percent(part: float | None) -> str:
 
 
 def result_tables(result: Result) -> list[Any]:
-    """Flows and links of a result, with units, and what the figures rest on."""
-    return [_flow_table(result), _link_table(result), _footing(result)]
+    """Flows, background and links of a result, with units, and what the figures rest on."""
+    flows = [_flow_table(result)] if result.flows.height else []
+    background = [_background_table(result)] if result.background.height else []
+    return [*flows, *background, _link_table(result), _footing(result)]
 
 
 def _flow_table(result: Result) -> Table:
@@ -154,6 +156,23 @@ def _law_table(result: Result) -> Table:
             str(law), number(of.height), number(goodput.sum()), number(goodput.mean()), number(goodput.min()),
             number(goodput.max()), percent(again / sent if sent else None), number(of["timeouts"].sum()),
             number(_ms(of["rtt_mean_s"].drop_nans().mean())),
+        )  # fmt: skip
+    return made
+
+
+def _background_table(result: Result) -> Table:
+    made = table(
+        f"{result.name}: background (loads of the slowest link, completion times of connections)", "Background", "",
+        "Law", "|Load|asked", "|carried", "|Connections|started", "|completed", "|Size|mean (kB)", "|Resent",
+        "|Completed|after, mean (ms)", "|p50", "|p95", "|p99",
+    )  # fmt: skip
+    for row in result.background.to_dicts():
+        sent = row["segments_sent"]
+        made.add_row(
+            row["label"], row["direction"], row["cc"], percent(row["load"]), percent(row["carried_load"]),
+            number(row["connections_started"]), number(row["connections_completed"]),
+            number(row["size_mean_bytes"] / 1e3), percent(row["segments_retransmitted"] / sent if sent else None),
+            *(number(_ms(row[f"fct_{part}_s"])) for part in ("mean", "p50", "p95", "p99")),
         )  # fmt: skip
     return made
 

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 SCHEMA = "cclab.result/1"
 JSON_SCHEMA = "cclab.run/1"
-TABLES = ("flows", "links", "samples", "link_samples", "signals", "packets")
+TABLES = ("flows", "links", "samples", "link_samples", "signals", "background", "fct", "packets")
+_ALWAYS = TABLES[:5]
 _NO_LINK = 2**32 - 1  # events at a host, not at a link
 # The columns that every reader of the JSON may rely on, first; the others follow.
 _JSON_FLOW = [
     "label", "cc", "goodput_bps", "throughput_bps", "segments_sent", "segments_retransmitted", "timeouts",
     "rtt_mean_s", "rtt_min_s", "owd_mean_s", "owd_var_s2", "cwnd_mean_segments",
 ]  # fmt: skip
+_JSON_BACKGROUND = ["label", "direction", "kind", "cc", "load", "offered_load", "carried_load"]
 _JSON_LINK = ["name", "utilisation", "drops", "losses", "marks", "queue_mean_packets", "queue_max_packets"]
 
 
@@ -81,6 +83,10 @@ class Result:
             raise ResultError(f'no {name} were recorded; ask for them with record = {{ packets = "table" }}')
         return table
 
+    def _some(self, name: str) -> pl.DataFrame:
+        table = self._tables.get(name)
+        return pl.DataFrame() if table is None else table
+
     @property
     def flows(self) -> pl.DataFrame:
         """One row per flow, after the warm-up."""
@@ -105,6 +111,16 @@ class Result:
     def signals(self) -> pl.DataFrame:
         """What laws record under their own names: `time_s`, `flow`, `name`, `value`."""
         return self._table("signals")
+
+    @property
+    def background(self) -> pl.DataFrame:
+        """One row per background entry and direction, after the warm-up; empty where there is no background."""
+        return self._some("background")
+
+    @property
+    def fct(self) -> pl.DataFrame:
+        """Completion times of the background's connections, one row per entry, direction and bin of sizes."""
+        return self._some("fct")
 
     @property
     def packets(self) -> pl.DataFrame:
@@ -137,6 +153,7 @@ class Result:
         """The summary as `cclab run --json` prints it."""
 
         def rows(table: pl.DataFrame, first: list[str]) -> list[dict[str, Any]]:
+            first = [name for name in first if name in table.columns]
             rest = [name for name in table.columns if name not in first]
             return [{k: _finite(v) for k, v in row.items()} for row in table.select(first + rest).to_dicts()]
 
@@ -147,6 +164,8 @@ class Result:
             "seed": self.seed,
             "flows": rows(self.flows, _JSON_FLOW),
             "links": rows(self.links, _JSON_LINK),
+            "background": rows(self.background, _JSON_BACKGROUND),
+            "fct": rows(self.fct, ["label", "direction", "size_from_bytes", "size_to_bytes"]),
             "jain": _finite(self.jain),
             "engine": self.engine,
             "digest": self.digest,
@@ -154,7 +173,7 @@ class Result:
         }
 
     def summary(self) -> str:
-        """Flows and links as text."""
+        """Flows, background and links as text."""
         from cclab.console import as_text, result_tables
 
         return as_text(*result_tables(self)).rstrip("\n")
@@ -220,18 +239,27 @@ class Result:
 def _frames(raw: dict[str, Any]) -> dict[str, pl.DataFrame | None]:
     """The core's columns as tables; indices of flows and links become their names."""
     flows, links = pl.Series(raw["flows"]["label"], dtype=pl.String), pl.Series(raw["links"]["name"], dtype=pl.String)
+    background = {name: _table_of(raw[name]) if name in raw else pl.DataFrame() for name in ("background", "fct")}
     frames: dict[str, pl.DataFrame | None] = {
-        "flows": pl.DataFrame(raw["flows"]),
-        "links": pl.DataFrame(raw["links"]),
+        "flows": _table_of(raw["flows"]),
+        "links": _table_of(raw["links"]),
+        **{name: table if table.height else None for name, table in background.items()},
         "samples": _named(raw["samples"], {"flow": flows}),
         "link_samples": _named(raw["link_samples"], {"link": links}),
         "signals": _named(raw["signals"], {"flow": flows, "name": pl.Series(raw["signal_names"], dtype=pl.String)}),
         "packets": None,
     }
     if raw["packets"] is not None:
+        # packets number the entries of the background after the flows
+        senders = pl.concat([flows, pl.Series(raw["background"]["label"], dtype=pl.String)])
         events = pl.Series(raw["packet_events"], dtype=pl.String)
-        frames["packets"] = _named(raw["packets"], {"link": links, "flow": flows, "event": events})
+        frames["packets"] = _named(raw["packets"], {"link": links, "flow": senders, "event": events})
     return frames
+
+
+def _table_of(columns: dict[str, Any]) -> pl.DataFrame:
+    """Columns as a table; a list is text, also where there is nothing in it."""
+    return pl.DataFrame({k: pl.Series(v, dtype=pl.String) if isinstance(v, list) else v for k, v in columns.items()})
 
 
 def _named(columns: dict[str, Any], names: dict[str, pl.Series]) -> pl.DataFrame:
@@ -257,7 +285,7 @@ def _refuse_mistyped(place: Path, manifest: dict[str, Any]) -> None:
             value = value.get(part, ...)
         if not isinstance(value, kind):
             raise ResultError(f"{place}: {store.MANIFEST} is damaged ({field} is missing or of the wrong kind)")
-    for name in TABLES[:5]:
+    for name in _ALWAYS:
         if f"{name}.parquet" not in manifest["files"]:
             raise ResultError(f"{place}: {store.MANIFEST} is damaged (it does not list {name}.parquet)")
 

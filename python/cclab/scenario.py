@@ -73,6 +73,20 @@ class Flow(_Part):
         super().__init__(cc=cc, count=count, **fields)
 
 
+class Background(_Part):
+    """Connections that come and go; keywords are the keys of `[[background]]`, e.g. `direction`, `rtt`, `sizes`.
+
+    Args:
+        kind: `"web"`, users who read pages, or `"poisson"`, connections at independent moments.
+        load: Share of the bottleneck, e.g. `"10%"`.
+        cc: Congestion control, see `cclab.algorithms.names()`.
+        **fields: Further keys of `[[background]]`.
+    """
+
+    def __init__(self, kind: str = "web", load: Any = None, cc: Any = "cubic", **fields: Any) -> None:
+        super().__init__(kind=kind, load=load, cc=cc, **fields)
+
+
 _DEEPEST = 32  # a scenario has five levels; a list that contains itself has no end
 
 
@@ -112,6 +126,7 @@ class Scenario:
         duration: Simulated time, e.g. `"60 s"`.
         network: A `Network`, or a dict with the keys of `[network]`.
         flows: A list of `Flow`, or of dicts with the keys of `[[flows]]`.
+        background: A list of `Background`, or of dicts with the keys of `[[background]]`.
         **fields: Further keys, e.g. `warmup="10 s"`, `seed=1`, `record={"samples": "10 ms"}`.
 
     Raises:
@@ -125,10 +140,12 @@ class Scenario:
         duration: str | None = None,
         network: Network | Mapping[str, Any] | None = None,
         flows: Iterable[Flow | Mapping[str, Any]] | None = None,
+        background: Iterable[Background | Mapping[str, Any]] | None = None,
         **fields: Any,
     ) -> None:
         given = {"name": name, "duration": duration, **fields, "network": network}
         given["flows"] = None if flows is None else list(flows)
+        given["background"] = None if background is None else list(background)
         self._data: dict[str, Any] = plain({key: value for key, value in given.items() if value is not None})
         self._checked: dict[str, Any] = json.loads(_core.check(_encode(self._data)))
 

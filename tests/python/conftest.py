@@ -30,6 +30,22 @@ def result(small: cclab.Scenario) -> cclab.Result:
     return small.run(seed=7)
 
 
+@pytest.fixture(scope="session")
+def background() -> cclab.Result:
+    """Web users and Poisson arrivals beside a flow, ten seconds."""
+    return cclab.Scenario(
+        name="busy",
+        duration="10 s",
+        warmup="1 s",
+        network=cclab.Dumbbell(rate="20 Mbit/s", rtt="40 ms"),
+        flows=[cclab.Flow(cc="cubic")],
+        background=[
+            cclab.Background("web", "20%", direction="both", rtt="aikat"),
+            cclab.Background("poisson", "5%", cc="reno", sizes=["1 kB", "20 kB"]),
+        ],
+    ).run(seed=7)
+
+
 @pytest.fixture
 def cli(capfd: pytest.CaptureFixture[str]):
     """Runs the command line in this process: exit status, stdout, stderr."""

@@ -42,6 +42,13 @@ def test_every_column_is_documented(result):
             assert f"`{column}`" in text, f"{table}.{column}"
 
 
+def test_every_column_of_the_background_is_documented(background):
+    text = (DOCS / "reference" / "results.md").read_text()
+    for table in ("background", "fct"):
+        for column in getattr(background, table).columns:
+            assert f"`{column}`" in text, f"{table}.{column}"
+
+
 def test_the_guide_to_studies_can_be_followed(tmp_path):
     guide = (DOCS / "guides" / "add-a-study.md").read_text()
     folder = tmp_path / "library" / "guide"
