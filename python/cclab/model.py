@@ -74,6 +74,7 @@ def _beyond(checked: dict[str, Any]) -> Iterator[str]:
     if network["access"]["rate"] != "unlimited":
         yield "network.access.rate: the model knows access links without a limit"
     yield from _beyond_in_loss(network["loss"], network["reverse"]["loss"])
+    yield from ["background: the model knows none"] if checked.get("background") else []
     for i, flow in enumerate(checked["flows"]):
         where = f"flows[{i}]"
         if flow["kind"] not in ("tcp", "cbr"):

@@ -251,7 +251,7 @@ def _frames(raw: dict[str, Any]) -> dict[str, pl.DataFrame | None]:
     }
     if raw["packets"] is not None:
         # packets number the entries of the background after the flows
-        senders = pl.concat([flows, pl.Series(raw["background"]["label"], dtype=pl.String)])
+        senders = pl.concat([flows, pl.Series(raw.get("background", {"label": []})["label"], dtype=pl.String)])
         events = pl.Series(raw["packet_events"], dtype=pl.String)
         frames["packets"] = _named(raw["packets"], {"link": links, "flow": senders, "event": events})
     return frames

@@ -127,32 +127,9 @@ fn tables<'py>(py: Python<'py>, result: RunResult, given: &[Link]) -> PyResult<B
     links.distribution("sojourn", result.links.iter().map(|l| l.sojourn))?;
     out.set_item("links", links.columns)?;
 
-    let mut background = Table::new(py);
-    macro_rules! background_columns {
-        ($($name:ident),*) => {
-            $(background.column(stringify!($name), result.background.iter().map(|b| b.$name))?;)*
-        };
+    if !result.background.is_empty() {
+        background_tables(py, &result, &out)?;
     }
-    background.text("label", result.background.iter().map(|b| b.label.as_str()))?;
-    background.text("direction", result.background.iter().map(|b| b.direction))?;
-    background.text("kind", result.background.iter().map(|b| b.kind))?;
-    background.text("cc", result.background.iter().map(|b| b.cc.as_str()))?;
-    background_columns!(measured_s, users, load, offered_load, carried_load, offered_bps, carried_bps, returned_bps);
-    background_columns!(connections_started, connections_completed, connections_failed, connections_unfinished);
-    background_columns!(connections_most, delivered_bytes, size_mean_bytes, segments_sent, segments_retransmitted);
-    background_columns!(timeouts, packets_lost, goodput_mean_bps, packet_interval_mean_s);
-    background.distribution("fct", result.background.iter().map(|b| b.fct))?;
-    background.distribution("fct_receiver", result.background.iter().map(|b| b.fct_receiver))?;
-    out.set_item("background", background.columns)?;
-
-    let mut fct = Table::new(py);
-    fct.text("label", result.fct.iter().map(|row| row.label.as_str()))?;
-    fct.text("direction", result.fct.iter().map(|row| row.direction))?;
-    fct.column("size_from_bytes", result.fct.iter().map(|row| row.size_from_bytes))?;
-    fct.column("size_to_bytes", result.fct.iter().map(|row| row.size_to_bytes))?;
-    fct.distribution("fct", result.fct.iter().map(|row| row.fct))?;
-    fct.distribution("fct_receiver", result.fct.iter().map(|row| row.fct_receiver))?;
-    out.set_item("fct", fct.columns)?;
 
     // Columns of samples are handed over, not copied.
     macro_rules! whole {
@@ -187,6 +164,37 @@ fn tables<'py>(py: Python<'py>, result: RunResult, given: &[Link]) -> PyResult<B
         }
     }
     Ok(out)
+}
+
+/// The tables of the background; there are none where there is no background.
+fn background_tables<'py>(py: Python<'py>, result: &RunResult, out: &Bound<'py, PyDict>) -> PyResult<()> {
+    let mut background = Table::new(py);
+    macro_rules! background_columns {
+        ($($name:ident),*) => {
+            $(background.column(stringify!($name), result.background.iter().map(|b| b.$name))?;)*
+        };
+    }
+    background.text("label", result.background.iter().map(|b| b.label.as_str()))?;
+    background.text("direction", result.background.iter().map(|b| b.direction))?;
+    background.text("kind", result.background.iter().map(|b| b.kind))?;
+    background.text("cc", result.background.iter().map(|b| b.cc.as_str()))?;
+    background_columns!(measured_s, users, load, offered_load, carried_load, offered_bps, carried_bps, returned_bps);
+    background_columns!(connections_started, connections_completed, connections_failed, connections_unfinished);
+    background_columns!(connections_most, delivered_bytes, size_mean_bytes, segments_sent, segments_retransmitted);
+    background_columns!(timeouts, packets_lost, goodput_mean_bps, packet_interval_mean_s);
+    background.distribution("fct", result.background.iter().map(|b| b.fct))?;
+    background.distribution("fct_receiver", result.background.iter().map(|b| b.fct_receiver))?;
+    out.set_item("background", background.columns)?;
+
+    let mut fct = Table::new(py);
+    fct.text("label", result.fct.iter().map(|row| row.label.as_str()))?;
+    fct.text("direction", result.fct.iter().map(|row| row.direction))?;
+    fct.column("size_from_bytes", result.fct.iter().map(|row| row.size_from_bytes))?;
+    fct.column("size_to_bytes", result.fct.iter().map(|row| row.size_to_bytes))?;
+    fct.distribution("fct", result.fct.iter().map(|row| row.fct))?;
+    fct.distribution("fct_receiver", result.fct.iter().map(|row| row.fct_receiver))?;
+    out.set_item("fct", fct.columns)?;
+    Ok(())
 }
 
 /// One figure of a distribution.

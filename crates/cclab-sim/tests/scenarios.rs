@@ -500,7 +500,7 @@ const BAD: &[(&str, &str)] = &[
     ("flows.0.rtt = '0 ms'", r#"flows[0].rtt: "0 ms" is too small; at least "1 ns""#),
     (
         "flows.0.from = 'left'",
-        "flows[0].from: unknown field; allowed: kind, label, count, rtt, direction, start, start_jitter, stop, send_jitter, profile, flavour, cc, size, recovery, sack, tlp, prr, dupthresh, limited_transmit, frto, undo, timestamps, mss, packet_size, window_scaling, ecn, initial_window, receive_buffer, pacing, nagle, cwnd_validation, slow_start_after_idle, initial_ssthresh, ack_every, delayed_ack, rto_min, rto",
+        "flows[0].from: unknown field; allowed: kind, label, count, rtt, direction, start, start_jitter, stop, send_jitter, size, profile, flavour, cc, recovery, sack, tlp, prr, dupthresh, limited_transmit, frto, undo, timestamps, mss, packet_size, window_scaling, ecn, initial_window, receive_buffer, pacing, nagle, cwnd_validation, slow_start_after_idle, initial_ssthresh, ack_every, delayed_ack, rto_min, rto",
     ),
     ("flows.0.direction = 'backward'", r#"flows[0].direction: unknown "backward"; allowed: forward, reverse"#),
     ("flows.0.start = '60 s'", r#"flows[0].start: the latest start, "60 s", is not before the end of the run, "60 s""#),
@@ -570,9 +570,9 @@ const BAD: &[(&str, &str)] = &[
         "flows[0].rto_min: flows[0].rto.min is given too; write one of them",
     ),
     ("flows.0.rto.max = '500 ms'", r#"flows[0].rto.initial: "1 s" is above flows[0].rto.max, "500 ms""#),
-    ("flows.0 = { kind = 'onoff', on = '1 s' }", r#"flows[0].rate: missing; write e.g. rate = "1 Mbit/s""#),
+    ("flows = [{ kind = 'onoff', on = '1 s' }]", r#"flows[0].rate: missing; write e.g. rate = "1 Mbit/s""#),
     (
-        "flows.0 = { kind = 'onoff', rate = '1 Mbit/s', distribution = 'pareto', shape = 1 }",
+        "flows = [{ kind = 'onoff', rate = '1 Mbit/s', distribution = 'pareto', shape = 1 }]",
         "flows[0].shape: 1 is not a number above 1 and up to 1000000",
     ),
     ("background = [{ cc = 'reno' }]", r#"background[0].kind: missing; write e.g. kind = "web""#),
