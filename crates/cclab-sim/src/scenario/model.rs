@@ -3,8 +3,8 @@
 //! Every topology has become a graph of nodes and one-way links, every flow a pair of routes, every
 //! quantity a number in its unit, every option a value.
 
-use crate::net::queue::{codel, red};
 use crate::app::workload::{Page, Sizes, Variate};
+use crate::net::queue::{codel, red};
 use crate::tcp;
 use cclab_algo::cc;
 use cclab_algo::params::Given;
