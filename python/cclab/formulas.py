@@ -266,7 +266,8 @@ def periodic(law: str | Sawtooth, p: Numbers, rtt_s: float = 0.1, *, tcp: bool =
         rtt_s: Constant round-trip time; only CUBIC depends on it.
         tcp: As a TCP sends it: whole segments (half of one less than W, on average), and a round trip of recovery
             at the reduced window after each loss, in which W does not grow. If false, the fluid of the textbooks.
-        **given: Of CUBIC: `c`, `beta`, `fast_convergence`, `reno_friendly`.
+        **given: Of CUBIC: `c`, `beta`, `reno_friendly`. Its cycle has each loss at W_max, so that fast convergence has
+            no say.
     """
     packets = 1 / np.atleast_1d(np.asarray(p, float))
     if law == "cubic":
@@ -299,17 +300,17 @@ def _sawtooth_periodic(law: Sawtooth, packets: Any, tcp: bool) -> Any:
 
 
 def _cubic_periodic(
-    packets: Any, rtt_s: float, tcp: bool, c: float = 0.4, beta: float = 0.7, fast_convergence: bool = True,
-    reno_friendly: bool = True,
-) -> Any:  # fmt: skip
+    packets: Any, rtt_s: float, tcp: bool, c: float = 0.4, beta: float = 0.7, reno_friendly: bool = True
+) -> Any:
+    """The cycle that ends at the window where it began; iterating would come near it only as 1/n over n cycles."""
     unused, recovery = (_SLACK, 1.0) if tcp else (0.0, 0.0)
     alpha = 3 * (1 - beta) / (1 + beta)
-    share = np.linspace(0, 1, 257)
+    share = np.linspace(0, 1, 513)
 
-    def cycle(top: Any, w_max: Any) -> tuple[Any, Any]:
-        """From a loss at `top` to the next: the window there, and the time it took, in seconds."""
+    def cycle(top: Any) -> tuple[Any, Any]:
+        """From a loss at `top`, which is W_max, to the next: the window there, and the time it took, in seconds."""
         low = np.maximum(beta * top, 2.0)
-        w_max = np.maximum(w_max, low)
+        w_max = np.maximum(top, low)
         left = packets - recovery * (low - unused)
         t = share * (left * rtt_s / (low - unused))[:, None]  # W never falls below `low`: it takes no longer
         k = np.cbrt((w_max - low) / c)[:, None]
@@ -324,21 +325,12 @@ def _cubic_periodic(
         end = np.array([np.interp(s, share, row) for s, row in zip(at, w, strict=True)])
         return end, at * t[:, -1] + recovery * rtt_s
 
-    # The cycle that ends where the last one did; iterating would come near it only as 1/n over n cycles.
     low, high = np.full_like(packets, 2.0), 4 * cubic(1 / packets, rtt_s, c, beta) + 10
     for _ in range(60):
         top = np.sqrt(low * high)
-        up = cycle(top, top)[0] > top
+        up = cycle(top)[0] > top
         low, high = np.where(up, top, low), np.where(up, high, top)
-    if not fast_convergence:
-        return packets * rtt_s / cycle(top, top)[1]
-    w_max, spent = 1.05 * top, []  # off that cycle, which no real sender hits: a hair below, fast convergence leaves it
-    for _ in range(_CYCLES):
-        after, seconds = cycle(top, w_max)
-        w_max = np.where(after < w_max, after * (1 + beta) / 2, after)
-        top = after
-        spent.append(seconds)
-    return packets * rtt_s / np.mean(spent[_CYCLES // 2 :], axis=0)
+    return packets * rtt_s / cycle(top)[1]
 
 
 def _integral(y: Any, x: Any) -> Any:

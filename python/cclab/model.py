@@ -195,7 +195,7 @@ def _loss_limited(flow: dict[str, Any], p: float, periodic: bool) -> float:
     cc, b = flow["cc"], _packets_per_ack(flow)
     name = cc["name"]
     if periodic:
-        given = {k: cc[k] for k in ("c", "beta", "fast_convergence", "reno_friendly")} if name == "cubic" else {}
+        given = {k: cc[k] for k in ("c", "beta", "reno_friendly")} if name == "cubic" else {}
         law = "cubic" if name == "cubic" else _sawtooth(flow)
         return min(limit, float(formulas.periodic(law, p, base, **given)) / base)
     reno = float(formulas.pftk(p, base, _rto(flow, base), b, most))

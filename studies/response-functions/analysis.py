@@ -285,9 +285,9 @@ def differences(periodic: pl.DataFrame, summary: pl.DataFrame) -> list[str]:
         f"{at('Scalable', 1e-2, 'window'):.1f} segments. Coming from larger windows it is the second.",
         f"Scalable below: 0.08 / p is where a gain of 0.01 per ACK and a loss of W/8 balance. A window that swings between 7/8 W and W has a mean "
         f"over time of {scalable:.4f} / p under periodic loss, {scalable / 0.08 - 1:+.1%}, before anything of TCP comes in.",
-        "CUBIC: its formula has each loss come at W_max. Under periodic loss fast convergence leaves that point (a loss a packet below "
-        f"W_max lowers it by 15 %), so the mean is lower: at p = 10⁻⁵ the deterministic function has {at('CUBIC', 1e-5, 'deterministic'):.0f} "
-        f"segments and the formula {at('CUBIC', 1e-5, 'asymptotic'):.0f}. The cycle does not repeat; the function is its mean over many.",
+        "CUBIC: its formula and the deterministic function have each loss come at W_max. Under periodic loss fast convergence leaves that "
+        "point (a loss a packet below W_max lowers it by 15 %), so that the simulated mean is lower: at p = 10⁻⁴ it is "
+        f"{at('CUBIC', 1e-4, 'window'):.0f} segments, {at('CUBIC', 1e-4, 'off'):+.1%} of the deterministic {at('CUBIC', 1e-4, 'deterministic'):.0f}.",
         "Independent losses: the formulas are those of periodic loss. By chance some cycles are short and some long, and a law that grows "
         "faster the longer the cycle (CUBIC) gains from the long ones.",
     ]
