@@ -1,12 +1,16 @@
 //! Mean windows under periodic loss, against the response functions of the literature.
 //!
 //! No network: W packets per RTT, an ACK for each, and a loss after every n = 1/p of them. The laws' pages derive
-//! what then has to come out; [`Aimd`] and [`Curve`] compute it.
+//! what then has to come out; [`response`] computes it.
 
 use cclab_algo::cc::{self, AckEvent, CongestionControl, CongestionEvent, Context, Signal};
-use cclab_algo::math::{cbrt, exp, ln, pow};
+use cclab_algo::math::{exp, ln, pow};
 use cclab_algo::params::{Flavour, Given};
 use cclab_algo::{Duration, Time};
+use response::{Curve, HSTCP, RENO, SCALABLE, SCALABLE_LINUX};
+
+#[path = "support/response.rs"]
+mod response;
 
 const MSS: u64 = 1000;
 
@@ -60,91 +64,6 @@ fn assert_within(measured: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(error.abs() <= tolerance, "{what}: W = {measured:.1}, expected {expected:.1} ({:+.1} %)", 100.0 * error);
 }
 
-/// A law that grows by `increase`(W) segments per RTT and keeps the share `keep`(W) at a loss.
-///
-/// From one loss at W_n to the next, n = ∫ W/a(W) dW packets and T = ∫ dW/a(W) round trips pass, from keep(W_n) W_n to
-/// W_n; W_n is where n = 1/p, the mean window n/T.
-struct Aimd {
-    increase: fn(f64) -> f64,
-    keep: fn(f64) -> f64,
-}
-
-impl Aimd {
-    /// Packets and round trips of a cycle that ends at `w`, by the midpoint rule.
-    fn cycle(&self, w: f64) -> (f64, f64) {
-        const STEPS: u32 = 2000;
-        let from = (self.keep)(w) * w;
-        let dw = (w - from) / f64::from(STEPS);
-        (0..STEPS).fold((0.0, 0.0), |(n, t), i| {
-            let w = from + (f64::from(i) + 0.5) * dw;
-            let dt = dw / (self.increase)(w);
-            (n + w * dt, t + dt)
-        })
-    }
-
-    /// W_n and the mean window at loss rate p.
-    fn response(&self, p: f64) -> (f64, f64) {
-        let w = solve(|w| self.cycle(w).0 * p - 1.0);
-        let (n, t) = self.cycle(w);
-        (w, n / t)
-    }
-}
-
-/// Where `f`, which rises, passes zero between 4 and 10^7.
-fn solve(f: impl Fn(f64) -> f64) -> f64 {
-    let (mut low, mut high) = (4.0, 1e7);
-    for _ in 0..60 {
-        let middle = f64::sqrt(low * high);
-        if f(middle) < 0.0 { low = middle } else { high = middle }
-    }
-    low
-}
-
-/// CUBIC of RFC 9438 without fast convergence: in each cycle W is the larger of the curve from β W_max and of W_est,
-/// α per RTT, until it is back at W_max.
-struct Curve {
-    rtt: f64,
-}
-
-impl Curve {
-    const C: f64 = 0.4;
-    const BETA: f64 = 0.7;
-
-    /// Packets and round trips of a cycle that ends at `w`, by the midpoint rule.
-    fn cycle(&self, w: f64) -> (f64, f64) {
-        const STEPS: u32 = 2000;
-        let alpha = 3.0 * (1.0 - Self::BETA) / (1.0 + Self::BETA);
-        let k = cbrt((1.0 - Self::BETA) * w / Self::C);
-        let end = k.min((1.0 - Self::BETA) * w / alpha * self.rtt);
-        let dt = end / f64::from(STEPS);
-        let packets = (0..STEPS).map(|i| {
-            let t = (f64::from(i) + 0.5) * dt;
-            let curve = Self::C * pow(t - k, 3.0) + w;
-            curve.max(Self::BETA * w + alpha * t / self.rtt) * dt / self.rtt
-        });
-        (packets.sum(), end / self.rtt)
-    }
-
-    /// W_max and the mean window at loss rate p.
-    fn response(&self, p: f64) -> (f64, f64) {
-        let w = solve(|w| self.cycle(w).0 * p - 1.0);
-        let (n, t) = self.cycle(w);
-        (w, n / t)
-    }
-}
-
-const RENO: Aimd = Aimd { increase: |_| 1.0, keep: |_| 0.5 };
-const SCALABLE: Aimd =
-    Aimd { increase: |w| if w <= 16.0 { 1.0 } else { 0.01 * w }, keep: |w| if w <= 16.0 { 0.5 } else { 0.875 } };
-const SCALABLE_LINUX: Aimd = Aimd { increase: |w| if w <= 100.0 { 1.0 } else { 0.01 * w }, keep: |_| 0.875 };
-const HSTCP: Aimd = Aimd {
-    increase: |w| {
-        let b = 1.0 - (HSTCP.keep)(w);
-        if w <= 38.0 { 1.0 } else { (w * w / (12.8 * pow(w, 1.2)) * 2.0 * b / (2.0 - b)).max(1.0) }
-    },
-    keep: |w| if w <= 38.0 { 0.5 } else { 0.5 + 0.4 * ln(w / 38.0) / ln(83_000.0 / 38.0) },
-};
-
 /// 10⁻² to 10⁻⁶ in half decades.
 fn four_decades() -> impl Iterator<Item = f64> {
     (0..=8).map(|i| exp(-ln(10.0) * (2.0 + f64::from(i) / 2.0)))
@@ -161,7 +80,7 @@ fn aimd_laws_follow_their_deterministic_response_function() {
     ];
     for (flavour, name, aimd) in laws {
         for p in four_decades() {
-            let (w, mean) = aimd.response(p);
+            let (w, mean) = aimd.response(p, 0.0);
             let measured = mean_window(law_of(flavour, name, w as u32, &[]), Duration::from_millis(100), p, 2);
             let tolerance = if flavour == Flavour::Paper { 0.01 } else { 0.02 };
             assert_within(measured, mean, tolerance, &format!("{name}, {flavour:?}, p = {p:.2e}"));
@@ -175,20 +94,20 @@ fn aimd_laws_follow_their_deterministic_response_function() {
 #[test]
 fn the_power_laws_and_the_deterministic_functions() {
     for p in four_decades() {
-        assert_within(RENO.response(p).1, f64::sqrt(1.5 / p), 0.001, "Reno");
+        assert_within(RENO.response(p, 0.0).1, f64::sqrt(1.5 / p), 0.001, "Reno");
         if p < 9e-3 {
-            assert_within(SCALABLE.response(p).1, 0.074_89 / p, 0.002, "Scalable");
-            assert_within(SCALABLE.response(p).0, 0.08 / p, 0.01, "Scalable at the loss");
+            assert_within(SCALABLE.response(p, 0.0).1, 0.074_89 / p, 0.002, "Scalable");
+            assert_within(SCALABLE.response(p, 0.0).0, 0.08 / p, 0.01, "Scalable at the loss");
         }
         if p < 4e-4 {
-            assert_within(HSTCP.response(p).1, 0.12 / pow(p, 0.835), 0.01, "HSTCP");
+            assert_within(HSTCP.response(p, 0.0).1, 0.12 / pow(p, 0.835), 0.01, "HSTCP");
         }
         if p < 2e-4 {
-            let cubic = Curve { rtt: 0.1 }.response(p).1;
+            let cubic = Curve { rtt: 0.1 }.response(p, 0.0).1;
             assert_within(cubic, 1.054 * pow(0.1 / p, 0.75), 0.01, "CUBIC");
         }
     }
-    let ratio = HSTCP.response(1e-3).1 / (0.12 / pow(1e-3, 0.835));
+    let ratio = HSTCP.response(1e-3, 0.0).1 / (0.12 / pow(1e-3, 0.835));
     assert!((1.04..1.06).contains(&ratio), "{ratio}");
 }
 
@@ -202,7 +121,7 @@ fn the_power_laws_and_the_deterministic_functions() {
 fn cubic_follows_its_deterministic_response_function() {
     for rtt_ms in [10, 100] {
         for p in four_decades() {
-            let (w, mean) = Curve { rtt: rtt_ms as f64 / 1000.0 }.response(p);
+            let (w, mean) = Curve { rtt: rtt_ms as f64 / 1000.0 }.response(p, 0.0);
             let cubic = law("cubic", w as u32, &[("fast_convergence", Given::Flag(false))]);
             let measured = mean_window(cubic, Duration::from_millis(rtt_ms), p, 2);
             assert_within(measured, mean, 0.01, &format!("cubic, {rtt_ms} ms, p = {p:.2e}"));
@@ -216,7 +135,7 @@ fn cubic_follows_its_deterministic_response_function() {
 fn cubic_with_fast_convergence_and_in_linux() {
     for flavour in [Flavour::Paper, Flavour::Linux] {
         for p in [1e-5, 1e-6] {
-            let (w, mean) = Curve { rtt: 0.1 }.response(p);
+            let (w, mean) = Curve { rtt: 0.1 }.response(p, 0.0);
             for (fast_convergence, tolerance) in [(false, 0.05), (true, 0.12)] {
                 let cubic = law_of(flavour, "cubic", w as u32, &[("fast_convergence", Given::Flag(fast_convergence))]);
                 let measured = mean_window(cubic, Duration::from_millis(100), p, 5);

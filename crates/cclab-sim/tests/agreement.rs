@@ -3,8 +3,11 @@
 //! Two flows of one algorithm over a fast bottleneck with a small buffer: ns-2.35, TCP-Linux agents, one run each,
 //! the second 50 to 200 of 200. A transfer over a lossy link: Linux 6.18 over an emulated link, mean of three.
 
+mod support;
+
 use cclab_sim::scenario::{AppliesTo, Scenario};
 use cclab_sim::trace::RunResult;
+use support::two_flows;
 
 fn run(toml: &str, seed: u64) -> RunResult {
     let mut scenario = Scenario::from_toml(toml).unwrap_or_else(|e| panic!("{e}"));
@@ -13,34 +16,6 @@ fn run(toml: &str, seed: u64) -> RunResult {
         link.loss.retain(|loss| loss.applies_to != AppliesTo::Ack);
     }
     cclab_sim::sim::run(&scenario, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}"))
-}
-
-/// Goodputs in Mbit/s and utilisation, from `warmup` to `end` seconds.
-fn two_flows(law: &str, rtt_ms: u32, warmup: u32, end: u32) -> ([f64; 2], f64) {
-    let result = run(
-        &format!(
-            r#"
-            name = "two-{law}"
-            duration = "{end} s"
-            warmup = "{warmup} s"
-            record = {{ samples = "off" }}
-            [network]
-            topology = "dumbbell"
-            rate = "250 Mbit/s"
-            rtt = "{rtt_ms} ms"
-            queue = {{ discipline = "droptail", limit = "0.2 BDP" }}
-            access = {{ rate = "1 Gbit/s", delay = "1 ms" }}
-            [[flows]]
-            cc = "{law}"
-            [[flows]]
-            cc = "{law}"
-            start = "1 s"
-            "#
-        ),
-        1,
-    );
-    let bottleneck = result.links.iter().find(|l| l.name == "bottleneck").expect("a dumbbell has one");
-    ([0, 1].map(|i| result.flows[i].goodput_bps / 1e6), bottleneck.utilisation)
 }
 
 /// Equal flows at 42 ms: each within 15 %, utilisation within two points.

@@ -73,3 +73,31 @@ pub fn bulk(label: &str, law: &str, config: tcp::Config) -> Flow {
 pub fn run(scenario: &Scenario) -> RunResult {
     cclab_sim::sim::run(scenario, scenario.seed).unwrap_or_else(|e| panic!("seed {}: {e}", scenario.seed))
 }
+
+/// Goodputs in Mbit/s and utilisation, from `warmup` to `end` seconds, of two flows of one algorithm (a name, or a table
+/// in TOML), the second a second later: 250 Mbit/s, a fifth of a BDP of buffer, packets of 1500 bytes.
+pub fn two_flows(cc: &str, rtt_ms: u32, warmup: u32, end: u32) -> ([f64; 2], f64) {
+    let cc = if cc.starts_with('{') { cc.to_string() } else { format!("\"{cc}\"") };
+    let toml = format!(
+        r#"
+        name = "two-flows"
+        duration = "{end} s"
+        warmup = "{warmup} s"
+        record = {{ samples = "off" }}
+        [network]
+        topology = "dumbbell"
+        rate = "250 Mbit/s"
+        rtt = "{rtt_ms} ms"
+        queue = {{ discipline = "droptail", limit = "0.2 BDP" }}
+        access = {{ rate = "1 Gbit/s", delay = "1 ms" }}
+        [[flows]]
+        cc = {cc}
+        [[flows]]
+        cc = {cc}
+        start = "1 s"
+        "#
+    );
+    let result = run(&Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}")));
+    let bottleneck = result.links.iter().find(|l| l.name == "bottleneck").expect("a dumbbell has one");
+    ([0, 1].map(|i| result.flows[i].goodput_bps / 1e6), bottleneck.utilisation)
+}
