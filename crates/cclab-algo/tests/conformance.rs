@@ -205,6 +205,7 @@ impl Run {
             prior_lost: if self.tracks { prior_lost } else { 0 },
             tx_in_flight: if self.tracks { tx_in_flight } else { 0 },
             newest_sent: Some(self.now - rtt.unwrap_or(Duration(after_ns))),
+            ce_bytes: if ecn_echo { acked_bytes } else { 0 },
             ..AckEvent::default()
         }
     }

@@ -64,6 +64,7 @@ impl Law {
             one_way: ev.one_way()?,
             ecn_echo: ev.take("ecn_echo")?.unwrap_or(false),
             ce_bytes: ev.take("ce_bytes")?.unwrap_or(0),
+            feedback: cc::Feedback::None,
             lost: ev.take("lost")?.unwrap_or(0),
             prior_lost: ev.take("prior_lost")?.unwrap_or(0),
             tx_in_flight: ev.take("tx_in_flight")?.unwrap_or(0),

@@ -20,12 +20,15 @@ mod bic;
 mod closed_loop;
 mod compound;
 mod cubic;
+mod dctcp;
 mod fast;
 mod hstcp;
 mod htcp;
 mod illinois;
 mod model;
+mod feedback;
 mod newreno;
+mod prague;
 mod reno;
 mod sack;
 mod santa_cruz;
@@ -38,6 +41,7 @@ mod veno;
 mod westwood;
 mod window;
 
+pub use feedback::Feedback;
 pub use window::Window;
 
 /// Every congestion control there is, in the order in which `cclab list algorithms` shows them.
@@ -64,6 +68,8 @@ pub static REGISTRY: &[Entry] = &[
     // by a model of the path
     bbr::ENTRY,
     // by explicit signals
+    dctcp::ENTRY,
+    prague::ENTRY,
 ];
 
 /// Laws that were registered at run time, in that order. They live as long as the process.
@@ -244,6 +250,8 @@ pub struct AckEvent {
     /// Bytes newly delivered that the receiver reports as marked Congestion Experienced (AccECN, or DCTCP's receiver);
     /// 0 with classic ECN.
     pub ce_bytes: u64,
+    /// The congestion header that came back with the ACK.
+    pub feedback: Feedback,
     /// Bytes marked lost on the connection so far.
     pub lost: u64,
     /// `lost` when the newest packet delivered by this ACK was sent. Filled in only for laws that
@@ -399,6 +407,10 @@ pub trait CongestionControl: Send {
     /// What the law makes of ECN, where the flow uses it.
     fn ecn(&self) -> EcnUse {
         EcnUse::Classic
+    }
+    /// What its data packets are to ask of the routers; a law that asks for nothing at first never does.
+    fn request(&self) -> Feedback {
+        Feedback::None
     }
     /// When and why the law could not go on, if so: one written in another language may fail.
     fn failed(&self) -> Option<(Time, String)> {

@@ -32,7 +32,7 @@ const PARAMS: &[Spec] = &[Spec {
 
 /// Reno's window law.
 pub struct Reno {
-    window: Window,
+    pub(super) window: Window,
     ack_counting: bool,
     flavour: Flavour,
 }
@@ -41,6 +41,11 @@ impl Reno {
     /// The law for a new connection.
     pub fn new(cx: &Context, params: &Params) -> Self {
         Reno { window: Window::new(cx), ack_counting: params.flag("ack_counting"), flavour: cx.flavour }
+    }
+
+    /// The law with its parameters at their defaults: what other laws are built upon.
+    pub(super) fn plain(cx: &Context) -> Self {
+        Reno { window: Window::new(cx), ack_counting: false, flavour: cx.flavour }
     }
 
     /// ssthresh = max(FlightSize / 2, 2) (RFC 5681 eq. 4); Linux: of cwnd, whole segments.

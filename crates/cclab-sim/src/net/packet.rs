@@ -23,7 +23,7 @@ pub struct Datagram {
 }
 
 /// What an IP packet carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Body {
     /// A TCP segment.
     Tcp(Segment),
@@ -32,7 +32,7 @@ pub enum Body {
 }
 
 /// An IP packet under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
     /// What it carries.
     pub body: Body,

@@ -2,8 +2,8 @@
 
 use super::quantity::{Amount, Amounts, Flag, Integer, Or, POSITIVE_TIME, SIZE, Sizes, TIME, Words};
 use super::reader::{Kind, Table, alternatives, show};
-use crate::tcp::{Config, Pacing, Profile, Recovery, RtoStyle};
-use cclab_algo::cc;
+use crate::tcp::{Config, Ecn, Pacing, Profile, Recovery, RtoStyle};
+use cclab_algo::cc::{self, Context};
 use cclab_algo::params::{self, Flavour, Given, Params};
 use serde_json::{Value as Json, json};
 
@@ -70,6 +70,7 @@ impl TcpSpec {
         config.timestamps = t.or("timestamps", &Flag, config.timestamps);
         let packet_size = read_packet_size(t, &mut config);
         read_window(t, &mut config);
+        config.ecn = read_ecn(t, law.as_ref());
         let initial_ssthresh = t.or("initial_ssthresh", &SSTHRESH, None);
         read_delayed_ack(t, &mut config);
         read_rto(t, &mut config);
@@ -203,7 +204,6 @@ fn read_packet_size(t: &mut Table, config: &mut Config) -> u64 {
 
 fn read_window(t: &mut Table, config: &mut Config) {
     config.window_scaling = t.or("window_scaling", &Flag, config.window_scaling);
-    config.ecn = t.or("ecn", &Flag, config.ecn);
     config.initial_window = t.or("initial_window", &SEGMENTS, config.initial_window.into()) as u32;
     config.receive_buffer = t.or("receive_buffer", &RECEIVE_BUFFER, config.receive_buffer);
     let paced = t.or("pacing", &Flag, config.pacing == Pacing::On);
@@ -211,6 +211,17 @@ fn read_window(t: &mut Table, config: &mut Config) {
     config.nagle = t.or("nagle", &Flag, config.nagle);
     config.cwnd_validation = t.or("cwnd_validation", &Flag, config.cwnd_validation);
     config.slow_start_after_idle = t.or("slow_start_after_idle", &Flag, config.slow_start_after_idle);
+}
+
+/// ECN is off unless asked for, or the law lives on it.
+fn read_ecn(t: &mut Table, law: Option<&(&'static cc::Entry, Vec<(String, Given)>)>) -> Ecn {
+    let law = law.and_then(|(cc, params)| cc.make(&Context::new(1000), params).ok());
+    let needed = law.is_some_and(|law| law.ecn() != cc::EcnUse::Classic);
+    match t.or("ecn", &Or("accecn", Flag), Some(needed)) {
+        None => Ecn::Accurate,
+        Some(true) => Ecn::On,
+        Some(false) => Ecn::Off,
+    }
 }
 
 fn read_delayed_ack(t: &mut Table, config: &mut Config) {

@@ -318,10 +318,12 @@ impl<'a> Parser<'a> {
                     '.' => Flags::ACK,
                     'E' => Flags::ECE,
                     'W' => Flags::CWR,
+                    'A' => Flags::AE,
+                    '0'..='7' => Flags::of_ace(letter as u32 - '0' as u32),
                     '-' => Flags::default(),
-                    'A' | 'U' | '0'..='9' => return Ok(self.unsupported(format!("the flag {letter}"))),
+                    'U' | '8' | '9' => return Ok(self.unsupported(format!("the flag {letter}"))),
                     _ => {
-                        return self.fault(format!("expected flags out of S F R P . E W, found {}", self.found()));
+                        return self.fault(format!("expected flags out of S F R P . E W A, found {}", self.found()));
                     }
                 };
         }
@@ -653,7 +655,7 @@ mod tests {
         for (text, line, column, message) in [
             ("\n  < . 1:1(0)", 2, 3, "expected a time such as +.1, 0.25 or *, found \"<\""),
             ("+0 < . 1:1001(999) ack 1", 1, 18, "1:1001 does not hold 999 bytes"),
-            ("+0 < X 0:0(0)", 1, 6, "expected flags out of S F R P . E W, found \"X\""),
+            ("+0 < X 0:0(0)", 1, 6, "expected flags out of S F R P . E W A, found \"X\""),
             ("+0 < . 1:1(0) win 65536", 1, 19, "win: 65536 is more than 65535"),
             ("+0 < S 0:0(0) <mss>", 1, 19, "mss: expected a number, found \">\""),
             ("+0 < S 0:0(0) <TS ecr 1>", 1, 19, "expected val, found \"ecr\""),

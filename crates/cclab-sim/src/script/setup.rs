@@ -2,7 +2,7 @@
 
 use super::ast::{Packet, Setting};
 use super::parse::MAX_SECONDS;
-use crate::tcp::{Config, Pacing, Recovery, RtoStyle};
+use crate::tcp::{Config, Ecn, Pacing, Recovery, RtoStyle};
 use cclab_algo::Duration;
 use cclab_algo::cc::{self, CongestionControl, Context, Entry};
 use cclab_algo::params::Flavour;
@@ -22,6 +22,8 @@ const ETHERNET_MSS: u32 = 1500 - HEADERS;
 enum EcnUse {
     Never,
     Always,
+    /// AccECN, in both directions.
+    Accurate,
     /// Whoever asks; Linux's default.
     WhenAsked,
 }
@@ -114,6 +116,7 @@ impl Setup {
             "sack" => config.sack = flag(key, value)?,
             "timestamps" => config.timestamps = flag(key, value)?,
             "window_scaling" => config.window_scaling = flag(key, value)?,
+            "ecn" if value == "accecn" => self.ecn = EcnUse::Accurate,
             "ecn" => self.ecn = if flag(key, value)? { EcnUse::Always } else { EcnUse::Never },
             "initial_window" => config.initial_window = within(key, value, 1, 65_535)?,
             "initial_ssthresh" => config.initial_ssthresh = Some(within(key, value, 1, 1 << 40)?),
@@ -185,7 +188,12 @@ impl Setup {
     pub fn config(&self, listens: bool) -> Config {
         let mut config = self.config.clone();
         config.mss = self.mss.saturating_sub(if config.timestamps { TIMESTAMPS } else { 0 }).max(1);
-        config.ecn = self.ecn == EcnUse::Always || (listens && self.ecn == EcnUse::WhenAsked);
+        config.ecn = match self.ecn {
+            EcnUse::Accurate => Ecn::Accurate,
+            EcnUse::Always => Ecn::On,
+            EcnUse::WhenAsked if listens => Ecn::On,
+            EcnUse::WhenAsked | EcnUse::Never => Ecn::Off,
+        };
         config
     }
 
@@ -262,7 +270,8 @@ impl Setup {
                     0 => EcnUse::Never,
                     1 => EcnUse::Always,
                     2 => EcnUse::WhenAsked,
-                    n @ 3.. => return Err(format!("{key}: {n} is AccECN, which cclab does not have; 0, 1 or 2")),
+                    3 => EcnUse::Accurate,
+                    n @ 4.. => return Err(format!("{key}: {n} is not among 0, 1, 2 and 3")),
                 }
             }
             "tcp_congestion_control" => self.congestion_control(value)?,
@@ -409,7 +418,7 @@ mod tests {
             ip route change 192.0.2.0/24 dev tun0 initcwnd 4 rto_min 300ms\ntc qdisc add dev tun0 root fq";
         setup.shell(commands, 3, &mut notes).unwrap();
         let config = setup.config(false);
-        assert!(!config.sack && config.ecn && !config.slow_start_after_idle);
+        assert!(!config.sack && config.ecn == Ecn::On && !config.slow_start_after_idle);
         assert_eq!((config.receive_buffer, config.initial_window), (8_388_608, 4));
         assert_eq!(config.rto.min, Duration::from_millis(300));
         assert_eq!(notes.len(), 3, "{notes:?}");
@@ -417,6 +426,6 @@ mod tests {
         let helper = "set_sysctls.py /proc/sys/net/ipv4/tcp_sack=1 \\\n /proc/sys/net/ipv4/tcp_timestamps=0";
         setup.shell(helper, 1, &mut notes).unwrap();
         assert!(setup.config(false).sack && !setup.config(false).timestamps);
-        assert!(setup.shell("sysctl -q net.ipv4.tcp_ecn=3", 1, &mut notes).unwrap_err().contains("AccECN"));
+        assert!(setup.shell("sysctl -q net.ipv4.tcp_ecn=4", 1, &mut notes).unwrap_err().contains("4"));
     }
 }

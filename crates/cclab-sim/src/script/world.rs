@@ -347,7 +347,7 @@ impl World {
     /// `tcpi_options`: what both SYNs offered.
     fn negotiated(&self) -> u32 {
         let (Some(own), Some(peer)) = (self.own_syn, self.peer_syn.as_ref().map(Packet::to_segment)) else { return 0 };
-        let ecn = |s: &Segment| s.flags.has(Flags::ECE);
+        let ecn = |s: &Segment| s.flags.ace() != 0;
         [
             own.has_timestamps && peer.has_timestamps,
             own.sack_permitted && peer.sack_permitted,

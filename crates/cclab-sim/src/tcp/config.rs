@@ -65,6 +65,19 @@ pub enum Pacing {
     On,
 }
 
+/// Explicit congestion notification: what is asked for, and agreed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// None.
+    #[default]
+    Off,
+    /// What the law needs: RFC 3168, with DCTCP's receiver (RFC 8257) for a law that counts marks, AccECN for one that
+    /// sends ECT(1).
+    On,
+    /// AccECN (RFC 9768), whatever the law.
+    Accurate,
+}
+
 /// A named set of options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
@@ -87,8 +100,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Offer and use window scaling.
     pub window_scaling: bool,
-    /// Request and use ECN (RFC 3168).
-    pub ecn: bool,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
     /// Initial window, in segments.
     pub initial_window: u32,
     /// Initial slow-start threshold, in bytes.
@@ -132,7 +145,7 @@ impl Config {
             sack: true,
             timestamps: true,
             window_scaling: true,
-            ecn: false,
+            ecn: Ecn::Off,
             initial_window: 10,
             initial_ssthresh: None,
             receive_buffer: 256 << 20,

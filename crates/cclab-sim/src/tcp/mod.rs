@@ -9,6 +9,6 @@ pub mod segment;
 
 mod endpoint;
 
-pub use config::{Config, DelayedAck, Pacing, Profile, Recovery, RtoConfig, RtoStyle};
+pub use config::{Config, DelayedAck, Ecn, Pacing, Profile, Recovery, RtoConfig, RtoStyle};
 pub use endpoint::{Endpoint, Info, State, Stats};
-pub use segment::{Echo, Flags, SackBlocks, Segment};
+pub use segment::{AccEcn, Echo, Flags, SackBlocks, Segment};

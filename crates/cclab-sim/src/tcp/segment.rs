@@ -4,10 +4,11 @@
 //! would carry in 32 bits (SACK blocks, timestamps) is kept in 32 bits and unwrapped by the receiver.
 
 use cclab_algo::Time;
+use cclab_algo::cc::Feedback;
 
 /// TCP header flags.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct Flags(pub u8);
+pub struct Flags(pub u16);
 
 impl Flags {
     /// No more data.
@@ -24,10 +25,20 @@ impl Flags {
     pub const ECE: Flags = Flags(0x40);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Flags = Flags(0x80);
+    /// Accurate ECN (RFC 9768).
+    pub const AE: Flags = Flags(0x100);
 
     /// Whether all of `other` are set.
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
+    }
+    /// The three ECN flags read as a number: AE, CWR, ECE from the left (RFC 9768 §3.2.1).
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 6 & 7) as u8
+    }
+    /// The three ECN flags that read as the low bits of `n`.
+    pub const fn of_ace(n: u32) -> Flags {
+        Flags((n as u16 & 7) << 6)
     }
     /// Both.
     pub const fn with(self, other: Flags) -> Flags {
@@ -52,6 +63,7 @@ impl std::fmt::Debug for Flags {
             (Flags::ACK, '.'),
             (Flags::ECE, 'E'),
             (Flags::CWR, 'W'),
+            (Flags::AE, 'A'),
         ] {
             if self.has(flag) {
                 write!(f, "{letter}")?;
@@ -116,7 +128,7 @@ pub struct Echo {
 }
 
 /// A TCP segment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Segment {
     /// Offset of the first byte (of the SYN or FIN where there is no data).
     pub seq: u64,
@@ -128,6 +140,8 @@ pub struct Segment {
     pub echo: Echo,
     /// SACK blocks.
     pub sack: SackBlocks,
+    /// The congestion header: what routers are asked, with data and on a SYN; else what the peer asked, sent back.
+    pub feedback: Feedback,
     /// Payload bytes.
     pub len: u32,
     /// Timestamp value (RFC 7323), valid with `has_timestamps`.
@@ -163,7 +177,8 @@ impl Segment {
     }
     /// Bytes of TCP options, padded to a multiple of four as Linux lays them out:
     /// timestamps 12, MSS 4, window scale 4, SACK permitted 2 inside the timestamps' padding or 4 alone,
-    /// SACK blocks 4 + 8 n.
+    /// SACK blocks 4 + 8 n, AccECN 8 for one field or two and 12 for three. The other congestion headers ride in the
+    /// padding of IP and TCP options that the simulator does not count.
     pub fn option_bytes(&self) -> u32 {
         let mut n = 0;
         if self.mss != 0 {
@@ -180,7 +195,46 @@ impl Segment {
         if !self.sack.is_empty() {
             n += 4 + 8 * self.sack.len() as u32;
         }
-        n
+        n + self.accecn().map_or(0, |option| option.bytes())
+    }
+    /// Whether `feedback` is for the routers on the way.
+    pub fn asks_routers(&self) -> bool {
+        self.len > 0 || (self.flags.has(Flags::SYN) && !self.flags.has(Flags::ACK))
+    }
+    /// The AccECN option, if there is one.
+    pub fn accecn(&self) -> Option<AccEcn> {
+        AccEcn::of(&self.feedback)
+    }
+}
+
+/// An AccECN option (RFC 9768 §3.2.3): a field for each counter that ever changed, and those before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccEcn {
+    /// 172 for the order ECT(0), CE, ECT(1); 174 for the other way round.
+    pub kind: u8,
+    /// How many of `fields` travel.
+    pub len: usize,
+    /// The counters, 24 bits each, in the order of `kind`.
+    pub fields: [u32; 3],
+}
+
+impl AccEcn {
+    /// The option that carries `feedback`, if that is one and anything was counted.
+    pub fn of(feedback: &Feedback) -> Option<AccEcn> {
+        let Feedback::AccEcn { e0b, ceb, e1b } = *feedback else { return None };
+        let (kind, fields) = if e0b == 1 && e1b != 1 { (174, [e1b, ceb, e0b]) } else { (172, [e0b, ceb, e1b]) };
+        let len = if fields[2] != 1 {
+            3
+        } else if ceb != 0 {
+            2
+        } else {
+            usize::from(fields[0] != 1)
+        };
+        (len > 0).then_some(AccEcn { kind, len, fields: fields.map(|n| n & 0xff_ffff) })
+    }
+    /// Bytes with the padding to a multiple of four.
+    pub fn bytes(&self) -> u32 {
+        (2 + 3 * self.len as u32).next_multiple_of(4)
     }
 }
 
@@ -198,6 +252,6 @@ mod tests {
 
     #[test]
     fn a_segment_fits_two_cache_lines() {
-        assert!(size_of::<Segment>() <= 120, "{}", size_of::<Segment>());
+        assert!(size_of::<Segment>() <= 128, "{}", size_of::<Segment>());
     }
 }

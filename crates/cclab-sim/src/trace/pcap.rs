@@ -3,7 +3,7 @@
 //! Raw IPv4 packets (link type 101) with whole headers and zero payload. What a capture needs and the simulator
 //! does not carry is made up in one place, below: addresses, ports, initial sequence numbers, IP identification.
 //!
-//! Sources: draft-ietf-opsawg-pcapng (blocks), RFC 791, 768, 9293, 7323, 2018 (headers and options).
+//! Sources: draft-ietf-opsawg-pcapng (blocks), RFC 791, 768, 9293, 7323, 2018, 9768 (headers and options).
 
 use crate::net::{Body, Datagram, Packet};
 use crate::scenario::{self, Flow, Scenario, Traffic};
@@ -167,6 +167,7 @@ impl Ends {
             ack: has(Flags::ACK),
             ece: has(Flags::ECE),
             cwr: has(Flags::CWR),
+            ns: has(Flags::AE),
             window_size: segment.window,
             options: options(segment, self.isns[peer]),
             ..Default::default()
@@ -247,7 +248,13 @@ fn options(segment: &Segment, peer_isn: u32) -> TcpOptions {
         let rest = [blocks.next(), blocks.next(), blocks.next()];
         list.extend([Opt::Noop, Opt::Noop, Opt::SelectiveAcknowledgement(first, rest)]);
     }
-    TcpOptions::try_from_elements(&list).expect("a segment's options fit 40 bytes")
+    let options = TcpOptions::try_from_elements(&list).expect("a segment's options fit 40 bytes");
+    let Some(accecn) = segment.accecn() else { return options };
+    let mut bytes = options.as_slice().to_vec();
+    bytes.extend([accecn.kind, 2 + 3 * accecn.len as u8]);
+    accecn.fields[..accecn.len].iter().for_each(|field| bytes.extend(&field.to_be_bytes()[1..]));
+    bytes.resize(bytes.len().next_multiple_of(4), 1); // NOP
+    TcpOptions::try_from_slice(&bytes).expect("a segment's options fit 40 bytes")
 }
 
 /// `text` without control characters (a terminal would obey them), at most 200 characters of it.

@@ -2,10 +2,12 @@
 
 use super::super::segment::{Flags, Segment};
 use super::super::{Config, Recovery};
+use super::ecn::{Style, handshake_flags};
 use super::pacing::HEADERS;
 use super::validation::Usage;
 use super::{Endpoint, State, timestamp};
 use cclab_algo::cc::{AckEvent, RestartEvent};
+use crate::net::CE;
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 
@@ -43,8 +45,10 @@ pub(super) struct Handshake {
     retransmissions: u32,
     /// The ACK that ends the handshake is due.
     pub ack_alone: bool,
-    /// The peer's SYN asked for ECN, and we agree.
-    ecn: bool,
+    /// What is agreed of ECN.
+    ecn: Style,
+    /// ECN codepoint under which the peer's SYN arrived.
+    syn_ecn: u8,
     /// The peer offered these, and so do we.
     sack: bool,
     timestamps: bool,
@@ -62,11 +66,18 @@ impl Handshake {
             first_timestamp: 0,
             retransmissions: 0,
             ack_alone: false,
-            ecn: false,
+            ecn: Style::Off,
+            syn_ecn: 0,
             sack: false,
             timestamps: false,
             peer_scale: None,
         }
+    }
+
+    /// Flags of the ACK that ends the handshake; with AccECN they say how the SYN-ACK arrived (RFC 9768 §3.2.2.1).
+    pub fn last_flags(&self) -> Flags {
+        let accurate = self.ecn == Style::Accurate;
+        if accurate { Flags::ACK | handshake_flags(self.syn_ecn) } else { Flags::ACK }
     }
 }
 
@@ -84,13 +95,12 @@ impl Endpoint {
         let timestamps = if reply { shake.timestamps } else { config.timestamps };
         let sack_permitted = if reply { shake.sack } else { config.sack };
         let offer_scale = config.window_scaling && (!reply || shake.peer_scale.is_some());
-        let mut flags = if reply { Flags::SYN | Flags::ACK } else { Flags::SYN };
-        // A client asks with ECE and CWR, a server agrees with ECE; a retransmitted SYN asks no more.
-        if reply && shake.ecn {
-            flags = flags | Flags::ECE;
-        } else if !reply && config.ecn && shake.retransmissions == 0 {
-            flags = flags | Flags::ECE | Flags::CWR;
-        }
+        let flags = match (reply, shake.ecn) {
+            (false, _) => Flags::SYN | Style::wanted(config, self.snd.cc.as_dyn().ecn()).ask(shake.retransmissions),
+            (true, Style::Off) => Flags::SYN | Flags::ACK,
+            (true, Style::Accurate) => Flags::SYN | Flags::ACK | handshake_flags(shake.syn_ecn),
+            (true, Style::Classic | Style::Dctcp) => Flags::SYN | Flags::ACK | Flags::ECE,
+        };
         let mss = shake.offered_mss.min(65_535) as u16;
         let window_scale = offer_scale.then(|| scale_for(config.receive_buffer));
         self.snd.snd_nxt = 1;
@@ -156,12 +166,9 @@ impl Endpoint {
     fn negotiate(&mut self, segment: &Segment) {
         let config = &mut self.snd.config;
         let shake = &mut self.handshake;
-        let wants_ecn = if segment.flags.has(Flags::ACK) {
-            segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR)
-        } else {
-            segment.flags.has(Flags::ECE | Flags::CWR)
-        };
-        shake.ecn = config.ecn && wants_ecn;
+        let law = self.snd.cc.as_dyn().ecn();
+        shake.ecn = Style::wanted(config, law).agree(segment.flags, law);
+        shake.syn_ecn = segment.ecn;
         shake.sack = config.sack && segment.sack_permitted;
         shake.timestamps = config.timestamps && segment.has_timestamps;
         shake.peer_scale = segment.window_scale.filter(|_| config.window_scaling);
@@ -193,7 +200,10 @@ impl Endpoint {
         self.rcv.use_sack = shake.sack;
         let snd = &mut self.snd;
         snd.timestamps = shake.timestamps;
-        snd.ecn = shake.ecn;
+        let last = Some(segment).filter(|s| !s.flags.has(Flags::SYN));
+        snd.marking.begin(shake.ecn, snd.cc.as_dyn().ecn(), last);
+        self.rcv.marks.style = shake.ecn;
+        self.rcv.marks.cep += u32::from(segment.flags.has(Flags::SYN) && segment.ecn == CE);
         snd.use_sack = shake.sack && matches!(snd.config.recovery, Recovery::Sack | Recovery::Rack);
         if let Some(scale) = shake.peer_scale {
             snd.snd_scale = scale.min(MAX_SCALE as u8);

@@ -9,9 +9,11 @@
 
 use super::Config;
 use super::segment::{Flags, Segment};
-use cclab_algo::cc::{CongestionControl, Phase};
+use crate::net::CE;
+use cclab_algo::cc::{CongestionControl, Feedback, Phase};
 use cclab_algo::{Duration, Rate, Time};
 
+mod ecn;
 mod handshake;
 mod law;
 mod loss;
@@ -30,6 +32,7 @@ mod timer;
 mod transmit;
 mod validation;
 
+use ecn::Style;
 use handshake::Handshake;
 use receiver::Receiver;
 use sender::Sender;
@@ -134,6 +137,8 @@ pub struct Endpoint {
     rcv: Receiver,
     handshake: Handshake,
     time_wait_ends: Time,
+    /// An ACK of what came before marking began or ended (RFC 8257 §3.2).
+    early: Option<Segment>,
 }
 
 impl Endpoint {
@@ -151,6 +156,7 @@ impl Endpoint {
             rcv: Receiver::new(&config),
             handshake: Handshake::new(&config),
             time_wait_ends: Time::NEVER,
+            early: None,
             snd: Sender::new(config, cc),
         }
     }
@@ -197,9 +203,22 @@ impl Endpoint {
         self.snd.on_ack(now, segment);
         if segment.seq_len() > 0 {
             let (srtt, rto) = (self.snd.rtt.srtt(), self.snd.rtt.rto());
-            self.snd.stats.bytes_received += self.rcv.on_data(now, segment, ce && self.snd.ecn, srtt, rto);
+            if self.rcv.marks.style != Style::Off {
+                self.note_mark(now, segment, if ce { CE } else { segment.ecn });
+            }
+            self.snd.stats.bytes_received += self.rcv.on_data(now, segment, srtt, rto);
         }
         self.move_on(now);
+    }
+
+    /// Data arrived under this ECN codepoint. Where DCTCP's receiver sees marking begin or end, it acknowledges first
+    /// what came before.
+    #[inline(never)]
+    fn note_mark(&mut self, now: Time, segment: &Segment, codepoint: u8) {
+        if self.rcv.marks.turns(codepoint) && self.rcv.owes_ack() {
+            self.early = Some(self.ack(now, Flags::ACK | self.rcv.marks.flags()));
+        }
+        self.rcv.take_ecn(segment, codepoint);
     }
 
     /// RFC 9293's window test and RFC 7323's PAWS.
@@ -269,6 +288,9 @@ impl Endpoint {
         if self.handshake.pending {
             return Some(self.handshake_segment(now));
         }
+        if self.early.is_some() {
+            return self.early_ack();
+        }
         let ack_alone = std::mem::take(&mut self.handshake.ack_alone);
         if !ack_alone && let Some(out) = self.snd.poll(now) {
             if out.fin {
@@ -277,37 +299,61 @@ impl Endpoint {
             return Some(self.data_segment(now, out));
         }
         if (ack_alone || self.rcv.ack_now) && !matches!(self.state, State::Closed | State::Listen | State::SynSent) {
-            self.snd.stats.acks_sent += 1;
-            return Some(self.header(now, self.snd.snd_nxt, Flags::ACK));
+            let flags = if ack_alone { self.handshake.last_flags() } else { Flags::ACK | self.rcv.marks.flags() };
+            return Some(self.ack(now, flags));
         }
         None
     }
 
+    #[cold]
+    #[inline(never)]
+    fn early_ack(&mut self) -> Option<Segment> {
+        self.early.take()
+    }
+
     fn data_segment(&mut self, now: Time, out: Outgoing) -> Segment {
-        let mut flags = if out.fin { Flags::ACK | Flags::FIN } else { Flags::ACK };
+        let mut flags = Flags::ACK | self.rcv.marks.flags();
+        if out.fin {
+            flags = flags | Flags::FIN;
+        }
         if out.cwr {
             flags = flags | Flags::CWR;
         }
-        // ECT on new data only (RFC 3168 §6.1.5).
-        let ecn = if self.snd.ecn && out.len > 0 && !out.retransmission { 2 } else { 0 };
-        Segment { len: out.len, ecn, retransmission: out.retransmission, ..self.header(now, out.seq, flags) }
+        let marking = &self.snd.marking;
+        let ecn = if out.len > 0 && (!out.retransmission || marking.again) { marking.ect } else { 0 };
+        self.segment(now, out, flags, ecn)
     }
 
-    /// A segment that acknowledges what was received.
-    fn header(&mut self, now: Time, seq: u64, flags: Flags) -> Segment {
-        let sack = self.rcv.on_ack_sent(self.snd.timestamps);
+    /// A segment without data.
+    fn ack(&mut self, now: Time, flags: Flags) -> Segment {
+        self.snd.stats.acks_sent += 1;
+        self.segment(now, Outgoing { seq: self.snd.snd_nxt, ..Outgoing::default() }, flags, 0)
+    }
+
+    /// A segment, which also acknowledges what was received.
+    fn segment(&mut self, now: Time, out: Outgoing, flags: Flags, ecn: u8) -> Segment {
+        let timestamps = self.snd.timestamps;
+        let sack = self.rcv.on_ack_sent(timestamps);
+        let feedback = match self.rcv.marks.style {
+            Style::Accurate => self.rcv.marks.report(sack.len(), timestamps),
+            _ => Feedback::None,
+        };
         let window = self.rcv.window_field(false);
         Segment {
-            seq,
+            seq: out.seq,
             ack: self.rcv.rcv_nxt,
             sent: now,
             echo: self.rcv.echo,
             sack,
-            window,
-            flags: if self.rcv.ece { flags | Flags::ECE } else { flags },
+            feedback,
+            len: out.len,
             ts_val: timestamp(now),
             ts_ecr: self.rcv.ts_recent,
-            has_timestamps: self.snd.timestamps,
+            window,
+            flags,
+            has_timestamps: timestamps,
+            ecn,
+            retransmission: out.retransmission,
             ..Segment::default()
         }
     }

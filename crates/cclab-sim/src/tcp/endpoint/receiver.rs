@@ -2,6 +2,8 @@
 
 use super::super::segment::{Echo, Flags, SackBlocks, Segment};
 use super::super::{Config, DelayedAck};
+use super::ecn::{Marks, Style};
+use crate::net::CE;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -56,8 +58,8 @@ pub(super) struct Receiver {
     last_ack_sent: u64,
     /// About the latest data packet.
     pub echo: Echo,
-    /// Echo congestion until the peer says CWR (RFC 3168).
-    pub ece: bool,
+    /// What was marked.
+    pub marks: Marks,
 }
 
 impl Receiver {
@@ -88,7 +90,7 @@ impl Receiver {
             ts_recent: 0,
             last_ack_sent: 0,
             echo: Echo::default(),
-            ece: false,
+            marks: Marks::new(),
         }
     }
 
@@ -117,11 +119,10 @@ impl Receiver {
     }
 
     /// Takes in the payload and FIN of a segment; the payload bytes that are now in order.
-    pub fn on_data(&mut self, now: Time, segment: &Segment, ce: bool, srtt: Duration, rto: Duration) -> u64 {
+    pub fn on_data(&mut self, now: Time, segment: &Segment, srtt: Duration, rto: Duration) -> u64 {
         let mut in_order = 0;
         self.full_segment = self.full_segment.max(u64::from(segment.len));
         self.echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
-        self.take_ecn(segment, ce);
         if segment.flags.has(Flags::FIN) {
             self.fin_end = Some(segment.end());
         }
@@ -141,18 +142,34 @@ impl Receiver {
     }
 
     /// RFC 3168 §6.1.3: congestion is echoed until the peer says CWR. Where there are quick ACKs neither end waits long
-    /// for either (Linux): the sender's window may be small.
-    fn take_ecn(&mut self, segment: &Segment, ce: bool) {
-        if segment.flags.has(Flags::CWR) {
-            self.ece = false;
-            self.ack_now = true;
-        }
-        if ce && !self.ece {
-            self.ece = true;
-            if self.delayed.quickack > 0 {
-                self.quick = self.quick.max(2);
+    /// for either (Linux): the sender's window may be small. Nor does DCTCP's receiver then, where marking turns.
+    pub fn take_ecn(&mut self, segment: &Segment, codepoint: u8) {
+        let ce = codepoint == CE;
+        match self.marks.style {
+            Style::Off => {}
+            Style::Classic => {
+                if segment.flags.has(Flags::CWR) {
+                    self.marks.ece = false;
+                    self.ack_now = true;
+                }
+                if ce && !self.marks.ece {
+                    self.marks.ece = true;
+                    if self.delayed.quickack > 0 {
+                        self.quick = self.quick.max(2);
+                    }
+                }
             }
+            Style::Dctcp => {
+                self.ack_now |= self.delayed.quickack > 0 && self.marks.ece != ce;
+                self.marks.ece = ce;
+            }
+            Style::Accurate => self.ack_now |= self.marks.count(codepoint, segment.len),
         }
+    }
+
+    /// Data was received that no ACK has covered.
+    pub fn owes_ack(&self) -> bool {
+        self.unacked > 0
     }
 
     fn on_in_order(&mut self, now: Time, end: u64, srtt: Duration, rto: Duration) -> u64 {
@@ -338,7 +355,8 @@ impl Receiver {
         if self.recent_len == 0 && self.duplicate.is_none() {
             return SackBlocks::NONE;
         }
-        self.sack_blocks(if timestamps { 3 } else { 4 })
+        // What fits 40 bytes of options; two blocks go before AccECN's option (RFC 9768 §3.2.3.3).
+        self.sack_blocks(4 - usize::from(timestamps) - usize::from(self.marks.option_due()))
     }
 
     fn sack_blocks(&mut self, room: usize) -> SackBlocks {

@@ -3,6 +3,7 @@
 use super::super::segment::{Flags, Segment};
 use super::super::{Config, Pacing, Recovery};
 use super::Stats;
+use super::ecn::{Marking, Style};
 use super::law::Law;
 use super::loss::Undo;
 use super::pacing::Pacer;
@@ -51,7 +52,7 @@ pub(super) struct Sender {
     /// SACK is agreed on and recovery uses it.
     pub use_sack: bool,
     pub timestamps: bool,
-    pub ecn: bool,
+    pub marking: Marking,
 
     pub phase: Phase,
     /// The episode ends when this is acknowledged.
@@ -107,7 +108,12 @@ pub(super) struct Taken {
     pub pure: bool,
     /// The ACK is a duplicate (RFC 5681 §2): all that, and data is outstanding.
     pub duplicate: bool,
+    /// Marks were reported.
+    pub echo: bool,
+    /// Marks were reported that recovery answers, not the law.
     pub ece: bool,
+    /// Bytes among those delivered that were marked.
+    pub ce_bytes: u64,
     /// The timestamp it echoes.
     pub ts_ecr: Option<u32>,
     /// Segments were selectively acknowledged for the first time.
@@ -156,7 +162,7 @@ impl Sender {
             snd_scale: 0,
             use_sack: false,
             timestamps: false,
-            ecn: false,
+            marking: Marking::new(),
             phase: Phase::Open,
             high_seq: 0,
             dupacks: 0,
@@ -246,7 +252,6 @@ impl Sender {
         }
         let mut taken = Taken {
             prior_in_flight: self.in_flight(),
-            ece: self.ecn && segment.flags.has(Flags::ECE),
             ts_ecr: self.timestamps.then_some(segment.ts_ecr),
             ..Taken::default()
         };
@@ -257,6 +262,9 @@ impl Sender {
         } else if segment.ack == self.snd_una {
             taken.pure = segment.seq_len() == 0 && !window_changed;
             taken.duplicate = taken.pure && !self.board.is_empty();
+        }
+        if self.marking.style != Style::Off {
+            self.take_marks(segment, &mut taken);
         }
         let head_resent = self.board.front().map_or(Time::ZERO, |head| head.sent);
         self.take_rtt(now, &taken);
@@ -407,8 +415,9 @@ impl Sender {
             may_grow: limited && taken.acked_bytes > 0 && !governed(self.phase) && !governed(before),
             phase: self.phase,
             one_way: (echo.arrived != Time::ZERO).then_some(one_way),
-            ecn_echo: taken.ece,
-            ce_bytes: 0,
+            ecn_echo: taken.echo,
+            ce_bytes: taken.ce_bytes,
+            feedback: segment.feedback,
             lost: self.board.marked_lost,
             prior_lost: track.lost,
             tx_in_flight: track.in_flight,

@@ -1,6 +1,6 @@
 //! Two endpoints over a pipe of fixed delay, with a verdict on every segment.
 
-use super::super::{Pacing, Recovery};
+use super::super::{Ecn, Pacing, Recovery};
 use super::*;
 use cclab_algo::cc::{self, Context};
 use cclab_algo::params::Flavour;
@@ -326,7 +326,7 @@ proptest! {
         config.frto = flag(4);
         config.undo = flag(5);
         config.prr = flag(6);
-        config.ecn = flag(7);
+        config.ecn = [Ecn::Off, Ecn::On, Ecn::Accurate][usize::from(flag(7)) + usize::from(flag(7) && flag(4))];
         config.nagle = flag(8);
         config.pacing = if flag(3) { Pacing::On } else { Pacing::Off };
         config.initial_window = window;
@@ -576,7 +576,7 @@ fn a_lone_segment_waits_for_the_delayed_ack() {
 #[test]
 fn a_mark_is_one_reduction() {
     let mut config = config(Recovery::Rack, 20);
-    config.ecn = true;
+    config.ecn = Ecn::On;
     let mut pipe = Pipe::new(&config);
     pipe.ends[0].write(START, u64::MAX);
     let mut marked = 0;
@@ -589,10 +589,10 @@ fn a_mark_is_one_reduction() {
     assert_eq!(marked, 4);
     let info = pipe.ends[0].info();
     assert_eq!((info.ssthresh, info.phase, pipe.stats().segments_retransmitted), (10_000, Phase::Open, 0));
-    assert!(!pipe.ends[1].rcv.ece, "CWR arrived");
+    assert!(!pipe.ends[1].rcv.marks.ece, "CWR arrived");
     // Two hosts of which one does not ask never use it.
     let mut plain = config.clone();
-    plain.ecn = false;
+    plain.ecn = Ecn::Off;
     let mut pipe = Pipe::with_peer(&config, &plain);
     pipe.ends[0].write(START, 50_000);
     pipe.run(at(2.0), &mut |_, s| {

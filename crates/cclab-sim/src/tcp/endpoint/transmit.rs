@@ -1,6 +1,7 @@
 //! The sending half: what may leave now.
 
 use super::super::Recovery;
+use super::ecn::Style;
 use super::scoreboard::{Sent, Skip};
 use super::sender::Sender;
 use super::timer::Kind;
@@ -209,7 +210,7 @@ impl Sender {
 
     /// Sends `len` bytes of new data, and the FIN with them.
     pub fn transmit_new(&mut self, now: Time, len: u32, fin: bool) -> Outgoing {
-        let cwr = self.cwr_due && self.ecn && len > 0;
+        let cwr = self.cwr_due && matches!(self.marking.style, Style::Classic | Style::Dctcp) && len > 0;
         let out = Outgoing { seq: self.snd_nxt, len, fin, retransmission: false, cwr };
         self.cwr_due &= !cwr;
         let idle = self.board.is_empty();

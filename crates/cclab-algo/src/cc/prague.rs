@@ -1,0 +1,291 @@
+//! TCP Prague: DCTCP's response to marks, made fit for the Internet (L4S).
+//!
+//! Sources: draft-briscoe-iccrg-prague-congestion-control; the requirements of RFC 9331 §4; Linux `tcp_prague.c` (out
+//! of tree). Both flavours are one here, but for whole segments, which Linux does not ask for either.
+//!
+//! - ECT(1) and AccECN. α is DCTCP's, an average over max(RTT, 25 ms), which begins with the first mark: α = 1.
+//! - At a mark, at most once per round trip, W ← W (1 − α/2).
+//! - Only bytes that were not marked make W grow, in reduction too: a segment per RTT, or (RTT / 25 ms)² of one on a
+//!   path shorter than that, after 500 rounds, so that the rate is that of a flow of 25 ms.
+//! - Losses halve as Reno's do. W and the pacing rate are fractional; segments leave at W/RTT, at twice that in slow
+//!   start.
+
+use super::reno::Reno;
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, Context, EcnUse, Entry, RestartEvent, TimeoutEvent, UndoEvent,
+};
+use crate::params::{Kind, Params, Spec, Value};
+use crate::units::{Duration, Rate, Time};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "prague",
+    summary: "DCTCP for the Internet: L4S marks, growth less dependent on the RTT",
+    source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331; L4STeam tcp_prague.c",
+    params: PARAMS,
+    build: &|cx, params| Box::new(Prague::new(cx, params)),
+};
+
+const PARAMS: &[Spec] = &[
+    Spec {
+        name: "g",
+        kind: Kind::Number { min: 1e-4, max: 1.0 },
+        default: Value::Number(1.0 / 16.0),
+        paper_default: None,
+        unit: "",
+        doc: "weight of the newest round in alpha",
+    },
+    Spec {
+        name: "rtt_virtual",
+        kind: Kind::Number { min: 0.0, max: 1.0 },
+        default: Value::Number(0.025),
+        paper_default: None,
+        unit: "s",
+        doc: "a flow with a shorter RTT behaves as if it had this one",
+    },
+    Spec {
+        name: "rtt_transition",
+        kind: Kind::Number { min: 0.0, max: 1e9 },
+        default: Value::Number(500.0),
+        paper_default: None,
+        unit: "round trips",
+        doc: "after slow start, until growth is that of the virtual RTT",
+    },
+];
+
+/// Prague's window law.
+struct Prague {
+    reno: Reno,
+    g: f64,
+    rtt_virtual: Duration,
+    transition: f64,
+    /// None before the first mark.
+    alpha: Option<f64>,
+    /// Bytes delivered and marked in the round of α that ends at `ends`.
+    delivered: u64,
+    marked: u64,
+    ends: Time,
+    /// Real round trips since slow start ended; this one ends when `round_ends` is acknowledged.
+    rounds: f64,
+    round_ends: u64,
+    /// Marks reduce W again once this is acknowledged.
+    reduced_until: u64,
+    /// A loss was answered; its window is the one of the next ACK.
+    lost: bool,
+    srtt: Duration,
+}
+
+impl Prague {
+    fn new(cx: &Context, params: &Params) -> Self {
+        Prague {
+            reno: Reno::plain(cx),
+            g: params.number("g"),
+            rtt_virtual: Duration::from_secs_f64(params.number("rtt_virtual")),
+            transition: params.number("rtt_transition"),
+            alpha: None,
+            delivered: 0,
+            marked: 0,
+            ends: Time::ZERO,
+            rounds: 0.0,
+            round_ends: 0,
+            reduced_until: 0,
+            lost: false,
+            srtt: Duration::ZERO,
+        }
+    }
+
+    /// α, once per max(RTT, virtual RTT), if there is a queue that marks.
+    fn measure(&mut self, ev: &AckEvent) {
+        self.delivered += ev.delivered_bytes;
+        self.marked += ev.ce_bytes.min(ev.delivered_bytes);
+        let first = self.alpha.is_none() && self.marked > 0;
+        if first || (ev.now >= self.ends && self.delivered > 0) {
+            let m = self.marked as f64 / self.delivered.max(1) as f64;
+            self.alpha = if first { Some(1.0) } else { self.alpha.map(|alpha| alpha + self.g * (m - alpha)) };
+            (self.delivered, self.marked) = (0, 0);
+            self.ends = ev.now + ev.srtt.max(self.rtt_virtual);
+        }
+        if ev.snd_una > self.round_ends {
+            self.rounds += f64::from(!self.reno.window.in_slow_start());
+            self.round_ends = ev.snd_nxt;
+        }
+    }
+
+    /// Segments that a window without marks adds.
+    fn increase(&self) -> f64 {
+        if self.rounds < self.transition || self.srtt >= self.rtt_virtual {
+            return 1.0;
+        }
+        let ratio = self.srtt.as_secs_f64() / self.rtt_virtual.as_secs_f64();
+        ratio * ratio
+    }
+}
+
+impl CongestionControl for Prague {
+    fn on_ack(&mut self, ev: &AckEvent) {
+        self.srtt = ev.srtt;
+        self.measure(ev);
+        if std::mem::take(&mut self.lost) {
+            self.reduced_until = ev.snd_nxt;
+        }
+        let window = &mut self.reno.window;
+        if let Some(alpha) = self.alpha.filter(|_| ev.ce_bytes > 0 && ev.snd_una > self.reduced_until) {
+            self.reduced_until = ev.snd_nxt;
+            window.reduce((window.cwnd * (1.0 - alpha / 2.0)).max(2.0));
+        }
+        if ev.may_grow && ev.ce_bytes < ev.acked_bytes {
+            let mut unmarked = window.segments(ev.acked_bytes - ev.ce_bytes);
+            if window.in_slow_start() {
+                unmarked = window.slow_start(unmarked);
+            }
+            let a = self.increase();
+            let window = &mut self.reno.window;
+            window.add_fraction(window.cwnd, a * unmarked);
+        }
+    }
+
+    fn on_congestion(&mut self, ev: &CongestionEvent) {
+        self.lost = true;
+        self.reno.on_congestion(ev);
+    }
+
+    fn on_timeout(&mut self, ev: &TimeoutEvent) {
+        self.reduced_until = 0;
+        self.reno.on_timeout(ev);
+    }
+
+    fn on_undo(&mut self, ev: &UndoEvent) {
+        self.reno.on_undo(ev);
+    }
+
+    fn on_restart(&mut self, ev: &RestartEvent) {
+        self.reno.on_restart(ev);
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.reno.cwnd()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.reno.ssthresh()
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let times = if self.reno.window.in_slow_start() { 2 } else { 1 };
+        Rate::of(self.cwnd() * times, self.srtt)
+    }
+
+    fn ecn(&self) -> EcnUse {
+        EcnUse::L4s
+    }
+
+    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("alpha", self.alpha.unwrap_or(f64::NAN));
+        record("increase_segments", self.increase());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::params::Flavour;
+
+    fn law(w: u32, ssthresh: Option<u64>) -> Prague {
+        let cx = Context { initial_window: w, initial_ssthresh: ssthresh, ..Context::new(1000) };
+        Prague::new(&cx, &Params::resolve(PARAMS, &[], Flavour::Linux).unwrap())
+    }
+
+    /// Round `n` of `w` segments on a path of `rtt_ms`, `marked` of them marked, as `w` ACKs.
+    fn round(law: &mut Prague, n: u64, rtt_ms: u64, w: u64, marked: u64) {
+        for i in 0..w {
+            let una = 1000 * (n * w + i + 1);
+            law.on_ack(&AckEvent {
+                now: Time::ZERO + Duration::from_millis(rtt_ms) * (n + 1),
+                srtt: Duration::from_millis(rtt_ms),
+                acked_bytes: 1000,
+                delivered_bytes: 1000,
+                ce_bytes: if i < marked { 1000 } else { 0 },
+                snd_una: una,
+                snd_nxt: una + 1000 * w,
+                may_grow: true,
+                ..AckEvent::default()
+            });
+        }
+    }
+
+    /// The first mark ends slow start with α = 1: W halves.
+    #[test]
+    fn the_first_mark_halves() {
+        let mut law = law(10, None);
+        round(&mut law, 0, 50, 10, 0);
+        assert_eq!((law.cwnd(), law.alpha), (20_000, None));
+        round(&mut law, 1, 50, 1, 1);
+        assert_eq!((law.cwnd(), law.ssthresh(), law.alpha), (10_000, 10_000, Some(1.0)));
+    }
+
+    /// A steady share p of marks keeps W at 2/p: every 20th packet marked, 40 segments (RFC 9332 §A, "2/p"; RFC 8257).
+    #[test]
+    fn the_window_is_two_over_p() {
+        let mut law = law(100, Some(1));
+        let (mut packets, mut sum, rounds) = (0, 0.0, 1000);
+        for n in 0..2 * rounds {
+            let w = law.cwnd() / 1000;
+            for _ in 0..w {
+                packets += 1;
+                law.on_ack(&AckEvent {
+                    now: Time::ZERO + Duration::from_millis(50) * (n + 1),
+                    srtt: Duration::from_millis(50),
+                    acked_bytes: 1000,
+                    delivered_bytes: 1000,
+                    ce_bytes: if packets % 20 == 0 { 1000 } else { 0 },
+                    snd_una: 1000 * packets,
+                    snd_nxt: 1000 * (packets + w),
+                    may_grow: true,
+                    ..AckEvent::default()
+                });
+            }
+            sum += if n < rounds { 0.0 } else { law.reno.window.cwnd };
+        }
+        let mean = sum / rounds as f64;
+        assert!((mean / 40.0 - 1.0).abs() < 0.05, "{mean}");
+    }
+
+    /// On a path of 5 ms growth is a segment per RTT at first, and a 25th of one after 500 rounds.
+    #[test]
+    fn short_paths_grow_slowly_after_a_while() {
+        let mut law = law(100, Some(1));
+        round(&mut law, 0, 5, 100, 0);
+        assert!((law.reno.window.cwnd - 101.0).abs() < 0.01);
+        law.rounds = 500.0;
+        let before = law.reno.window.cwnd;
+        round(&mut law, 1, 5, 101, 0);
+        assert!((law.reno.window.cwnd - before - 0.04).abs() < 1e-3);
+        round(&mut law, 2, 30, 101, 0);
+        assert!(law.reno.window.cwnd - before > 1.0, "a long path does not");
+    }
+
+    /// α over 25 ms where the RTT is shorter: five rounds of 5 ms are one step.
+    #[test]
+    fn alpha_is_an_average_over_the_virtual_rtt() {
+        let mut law = law(100, Some(1));
+        law.alpha = Some(0.5);
+        law.ends = Time::ZERO + Duration::from_millis(25);
+        for n in 0..4 {
+            round(&mut law, n, 5, 100, 0);
+        }
+        assert_eq!(law.alpha, Some(0.5));
+        round(&mut law, 4, 5, 100, 0);
+        assert_eq!(law.alpha, Some(0.5 * 15.0 / 16.0));
+    }
+
+    /// A loss halves whatever α is (RFC 9331 §4.3).
+    #[test]
+    fn a_loss_halves() {
+        let mut law = law(100, Some(1));
+        law.alpha = Some(0.01);
+        let (now, zero) = (Time::ZERO, Duration::ZERO);
+        let signal = Signal::Loss;
+        law.on_congestion(&CongestionEvent { now, signal, flight_size: 100_000, srtt: zero, min_rtt: zero });
+        assert_eq!(law.cwnd(), 50_000);
+    }
+}

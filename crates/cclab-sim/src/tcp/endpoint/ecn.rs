@@ -1,0 +1,326 @@
+//! Explicit congestion notification: what is agreed on, what the receiver says of marks, what the sender reads in it.
+//!
+//! Three ways for marks to come back: once per window (RFC 3168), exactly by the ECE flag of ACKs that come whenever
+//! marking begins or ends (DCTCP's receiver, RFC 8257 §3.2), exactly by counters (AccECN, RFC 9768).
+
+use super::super::segment::{AccEcn, Flags, Segment};
+use super::super::{Config, Ecn};
+use super::sender::{Sender, Taken};
+use cclab_algo::cc::{EcnUse, Feedback};
+
+/// ECN codepoints of the IP header (RFC 3168 §5, RFC 9331).
+const ECT_1: u8 = 1;
+const ECT_0: u8 = 2;
+const CE: u8 = 3;
+
+/// CE packets are counted from here (RFC 9768 §3.2.1).
+const FIRST_CEP: u32 = 5;
+
+/// With data unacknowledged, an ACK for so many CE packets at the latest (RFC 9768 §3.2.2.5.1).
+const CE_PER_ACK: u32 = 2;
+
+/// Bytes of options that a TCP header can hold (RFC 9293 §3.1).
+const OPTION_SPACE: u32 = 40;
+
+/// How marks come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Style {
+    /// ECN is not in use.
+    #[default]
+    Off,
+    /// ECE until CWR (RFC 3168).
+    Classic,
+    /// ECE on what was marked (RFC 8257).
+    Dctcp,
+    /// By counters (RFC 9768).
+    Accurate,
+}
+
+impl Style {
+    /// What a host with these options asks for.
+    pub fn wanted(config: &Config, law: EcnUse) -> Style {
+        match (config.ecn, law) {
+            (Ecn::Off, _) => Style::Off,
+            (Ecn::Accurate, _) | (Ecn::On, EcnUse::L4s) => Style::Accurate,
+            (Ecn::On, EcnUse::Dctcp) => Style::Dctcp,
+            (Ecn::On, EcnUse::Classic) => Style::Classic,
+        }
+    }
+
+    /// The flags of a SYN that asks for it, sent for the `n`-th time again. A middlebox may dislike them: RFC 3168
+    /// §6.1.1.1 then asks no more, RFC 9768 §3.1.4.1 after a second attempt.
+    pub fn ask(self, n: u32) -> Flags {
+        match self {
+            Style::Accurate if n <= 1 => Flags::of_ace(0b111),
+            Style::Classic | Style::Dctcp if n == 0 => Flags::of_ace(0b011),
+            _ => Flags::default(),
+        }
+    }
+
+    /// What is agreed on by who wants `self` and receives a SYN or SYN-ACK with these flags (RFC 9768 table 2 and
+    /// §3.1.3; RFC 3168 §6.1.1).
+    pub fn agree(self, flags: Flags, law: EcnUse) -> Style {
+        let classic = if law == EcnUse::Dctcp { Style::Dctcp } else { Style::Classic };
+        match (self, flags.has(Flags::ACK), flags.ace()) {
+            (Style::Off, ..) | (_, _, 0b000) | (Style::Accurate, true, 0b111) => Style::Off,
+            (Style::Accurate, false, 0b011) | (Style::Accurate, true, 0b001) => classic,
+            (Style::Accurate, ..) => Style::Accurate,
+            (_, false, 0b011 | 0b111) | (_, true, 0b001 | 0b101) => classic,
+            _ => Style::Off,
+        }
+    }
+}
+
+/// How AccECN reports the codepoint of a SYN or SYN-ACK (RFC 9768 tables 2 and 3).
+pub(super) fn handshake_flags(codepoint: u8) -> Flags {
+    Flags::of_ace(match codepoint {
+        ECT_1 => 0b011,
+        ECT_0 => 0b100,
+        CE => 0b110,
+        _ => 0b010,
+    })
+}
+
+/// What the receiver has seen of marks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    pub style: Style,
+    /// ACKs say ECE: until CWR comes, or as long as marked data does.
+    pub ece: bool,
+    /// Packets with CE.
+    pub cep: u32,
+    /// Payload bytes by codepoint: ECT(0), CE, ECT(1) (RFC 9768 §3.2.1 for the first values).
+    bytes: [u32; 3],
+    /// CE packets since the last ACK.
+    fresh: u32,
+    /// The last packet had CE.
+    last_ce: bool,
+    /// Bytes were counted that no ACK has reported.
+    unreported: bool,
+}
+
+impl Marks {
+    pub fn new() -> Marks {
+        let (style, cep, bytes) = (Style::Off, FIRST_CEP, [1, 0, 1]);
+        Marks { style, ece: false, cep, bytes, fresh: 0, last_ce: false, unreported: false }
+    }
+
+    /// Whether marking begins or ends with a packet of this codepoint, which DCTCP's receiver has to say at once of
+    /// what came before it.
+    pub fn turns(&self, codepoint: u8) -> bool {
+        self.style == Style::Dctcp && self.ece != (codepoint == CE)
+    }
+
+    /// A data packet came; whether it is to be acknowledged at once.
+    pub fn count(&mut self, codepoint: u8, len: u32) -> bool {
+        let ce = codepoint == CE;
+        self.cep += u32::from(ce);
+        self.fresh += u32::from(ce);
+        if let Some(i) = [ECT_0, CE, ECT_1].iter().position(|&c| c == codepoint) {
+            self.bytes[i] = self.bytes[i].wrapping_add(len) & 0xff_ffff;
+            self.unreported |= len > 0;
+        }
+        // Change-triggered and increment-triggered ACKs (RFC 9768 §3.2.2.5.1).
+        let begins = !std::mem::replace(&mut self.last_ce, ce) && ce;
+        begins || self.fresh >= CE_PER_ACK
+    }
+
+    /// What the flags of an ACK say.
+    pub fn flags(&self) -> Flags {
+        match self.style {
+            Style::Accurate => Flags::of_ace(self.cep),
+            _ if self.ece => Flags::ECE,
+            _ => Flags::default(),
+        }
+    }
+
+    /// An AccECN option is due ("recommended simple scheme", RFC 9768 §3.2.3.3).
+    pub fn option_due(&self) -> bool {
+        self.style == Style::Accurate && self.unreported
+    }
+
+    /// An ACK leaves: the option that goes with it, if one is due and fits.
+    #[cold]
+    pub fn report(&mut self, sack_blocks: usize, timestamps: bool) -> Feedback {
+        self.fresh = 0;
+        let [e0b, ceb, e1b] = self.bytes;
+        let option = Feedback::AccEcn { e0b, ceb, e1b };
+        let sack = if sack_blocks > 0 { 4 + 8 * sack_blocks as u32 } else { 0 };
+        let others = sack + if timestamps { 12 } else { 0 };
+        let fits = AccEcn::of(&option).is_some_and(|option| others + option.bytes() <= OPTION_SPACE);
+        if !self.option_due() || !fits {
+            return Feedback::None;
+        }
+        self.unreported = false;
+        option
+    }
+}
+
+/// What the sender does with ECN.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marking {
+    pub style: Style,
+    /// Codepoint of new data; 0 where ECN is not in use.
+    pub ect: u8,
+    /// Retransmissions carry it too (RFC 8311 §4.3 lets them; RFC 3168 §6.1.5 does not).
+    pub again: bool,
+    /// The law reduces by [`AckEvent::ce_bytes`](cclab_algo::cc::AckEvent::ce_bytes) itself.
+    pub by_law: bool,
+    /// CE packets that the peer has reported.
+    cep: u32,
+    /// CE bytes that the peer has reported in options.
+    ceb: u64,
+    /// CE bytes that the law was told of: those, and estimates where the options were missing.
+    told: u64,
+}
+
+impl Marking {
+    pub fn new() -> Marking {
+        Marking { style: Style::Off, ect: 0, again: false, by_law: false, cep: FIRST_CEP, ceb: 0, told: 0 }
+    }
+
+    /// The handshake has agreed on `style`. `last` ends it for a server: with AccECN it says how the SYN-ACK arrived
+    /// (RFC 9768 table 4).
+    pub fn begin(&mut self, style: Style, law: EcnUse, last: Option<&Segment>) {
+        self.style = style;
+        self.by_law = match law {
+            EcnUse::Classic => false,
+            EcnUse::Dctcp => matches!(style, Style::Dctcp | Style::Accurate),
+            EcnUse::L4s => style == Style::Accurate,
+        };
+        self.again = self.by_law;
+        self.ect = match style {
+            Style::Off => 0,
+            Style::Accurate if law == EcnUse::L4s => ECT_1,
+            _ => ECT_0,
+        };
+        if style == Style::Accurate
+            && let Some(ack) = last.filter(|s| s.len == 0)
+        {
+            match ack.flags.ace() {
+                0b000 => self.ect = 0, // something on the path clears it
+                0b110 => self.cep = FIRST_CEP + 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// CE bytes that an ACK of `delivered` new bytes reports (RFC 9768 §3.2.2.5.2, appendix A).
+    fn read(&mut self, segment: &Segment, delivered: u64, mss: u64) -> u64 {
+        let packets = delivered.div_ceil(mss);
+        let least = u64::from(u32::from(segment.flags.ace()).wrapping_sub(self.cep) & 7);
+        let told = self.told;
+        let ce_packets = if let Feedback::AccEcn { ceb, .. } = segment.feedback {
+            let new = u64::from(ceb.wrapping_sub(self.ceb as u32) & 0xff_ffff);
+            self.ceb += new;
+            self.told = self.told.max(self.ceb);
+            // The bytes tell how often the three bits went round: to the nearest.
+            least + 8 * ((new / mss + 4).saturating_sub(least) / 8)
+        } else {
+            // Without them: as many marks as there can be (the safest likely case).
+            let most = if packets > least { packets - (packets - least) % 8 } else { least };
+            self.told += (most * mss).min(delivered);
+            most
+        };
+        self.cep = self.cep.wrapping_add(ce_packets as u32);
+        self.told - told
+    }
+}
+
+impl Sender {
+    /// What the ACK says of marks.
+    #[inline(never)]
+    pub fn take_marks(&mut self, segment: &Segment, taken: &mut Taken) {
+        match self.marking.style {
+            Style::Off => {}
+            Style::Classic => taken.echo = segment.flags.has(Flags::ECE),
+            Style::Dctcp => {
+                taken.echo = segment.flags.has(Flags::ECE);
+                taken.ce_bytes = if taken.echo { taken.delivered_bytes } else { 0 };
+            }
+            Style::Accurate if taken.delivered_bytes > 0 => {
+                taken.ce_bytes = self.marking.read(segment, taken.delivered_bytes, self.mss());
+                taken.echo = taken.ce_bytes > 0;
+            }
+            Style::Accurate => {} // perhaps overtaken
+        }
+        taken.ece = taken.echo && !self.marking.by_law;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAW: EcnUse = EcnUse::Classic;
+
+    /// RFC 9768 table 2: what the two ends agree on, SYN by SYN-ACK.
+    #[test]
+    fn table_2_of_rfc_9768() {
+        let syn = |ace| Flags::SYN | Flags::of_ace(ace);
+        let synack = |ace| Flags::SYN | Flags::ACK | Flags::of_ace(ace);
+        assert_eq!((Style::Accurate.ask(0).ace(), Style::Accurate.ask(1).ace()), (0b111, 0b111));
+        assert_eq!((Style::Accurate.ask(2).ace(), Style::Classic.ask(0).ace(), Style::Classic.ask(1).ace()), (0, 3, 0));
+        // A server: unknown combinations are AccECN's (§3.1.3).
+        for (ace, accurate, classic) in [
+            (0b000, Style::Off, Style::Off),
+            (0b011, Style::Classic, Style::Classic),
+            (0b111, Style::Accurate, Style::Classic),
+            (0b001, Style::Accurate, Style::Off),
+            (0b100, Style::Accurate, Style::Off),
+        ] {
+            assert_eq!(Style::Accurate.agree(syn(ace), LAW), accurate, "{ace:03b}");
+            assert_eq!(Style::Classic.agree(syn(ace), LAW), classic, "{ace:03b}");
+            assert_eq!(Style::Off.agree(syn(ace), LAW), Style::Off);
+        }
+        // A client that asked for AccECN.
+        for (ace, agreed) in [
+            (0b010, Style::Accurate),
+            (0b011, Style::Accurate),
+            (0b100, Style::Accurate),
+            (0b110, Style::Accurate),
+            (0b101, Style::Accurate),
+            (0b001, Style::Classic),
+            (0b000, Style::Off),
+            (0b111, Style::Off),
+        ] {
+            assert_eq!(Style::Accurate.agree(synack(ace), LAW), agreed, "{ace:03b}");
+        }
+        for (codepoint, ace) in [(0, 0b010), (1, 0b011), (2, 0b100), (3, 0b110)] {
+            assert_eq!(handshake_flags(codepoint).ace(), ace);
+        }
+    }
+
+    fn ack(ace: u32, ceb: Option<u32>) -> Segment {
+        let feedback = ceb.map_or(Feedback::None, |ceb| Feedback::AccEcn { e0b: 1, ceb, e1b: 1 });
+        Segment { flags: Flags::ACK | Flags::of_ace(ace), feedback, ..Segment::default() }
+    }
+
+    /// RFC 9768 appendix A.2: an increment of two may be ten if the ACK covers ten packets; a counter that counts more
+    /// than the ACK covers is believed.
+    #[test]
+    fn three_bits_alone_are_read_on_the_safe_side() {
+        for (ace, packets, marked) in
+            [(5, 1, 0), (7, 2, 2), (7, 9, 2), (7, 10, 10), (7, 17, 10), (7, 18, 18), (2, 5, 5)]
+        {
+            let mut marking = Marking::new();
+            assert_eq!(marking.read(&ack(ace, None), packets * 1000, 1000), marked * 1000, "{ace} {packets}");
+            assert_eq!(u64::from(marking.cep), 5 + marked);
+        }
+    }
+
+    /// With the option the bytes are exact whatever was lost, and what was estimated too high is not told twice.
+    #[test]
+    fn bytes_make_it_exact() {
+        let mut marking = Marking::new();
+        assert_eq!(marking.read(&ack(5 + 12, Some(12_000)), 40_000, 1000), 12_000);
+        assert_eq!(marking.cep, 17);
+        assert_eq!(marking.read(&ack(5 + 14, None), 10_000, 1000), 10_000, "two, or ten");
+        assert_eq!(marking.read(&ack(5 + 14, Some(14_000)), 1_000, 1000), 0);
+        assert_eq!(marking.read(&ack(5 + 25, Some(25_000)), 20_000, 1000), 3_000, "22 were told");
+        // 24 bits go round.
+        marking.ceb = 0xff_ff00;
+        marking.told = marking.ceb;
+        assert_eq!(marking.read(&ack(5 + 26, Some(744)), 2_000, 1000), 1000);
+    }
+}
