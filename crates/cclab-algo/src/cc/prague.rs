@@ -171,7 +171,7 @@ impl CongestionControl for Prague {
 
     fn pacing_rate(&self) -> Option<Rate> {
         let times = if self.reno.window.in_slow_start() { 2 } else { 1 };
-        Rate::of(self.cwnd() * times, self.srtt)
+        Rate::of(self.cwnd() * times, self.srtt).map(|rate| rate.max(Rate(1)))
     }
 
     fn ecn(&self) -> EcnUse {

@@ -69,8 +69,7 @@ impl TcpSpec {
         read_recovery(t, profile, law.as_ref().map_or("", |(cc, _)| cc.name), &mut config);
         config.timestamps = t.or("timestamps", &Flag, config.timestamps);
         let packet_size = read_packet_size(t, &mut config);
-        read_window(t, &mut config);
-        config.ecn = read_ecn(t, law.as_ref());
+        read_window(t, law.as_ref(), &mut config);
         let initial_ssthresh = t.or("initial_ssthresh", &SSTHRESH, None);
         read_delayed_ack(t, &mut config);
         read_rto(t, &mut config);
@@ -202,8 +201,9 @@ fn read_packet_size(t: &mut Table, config: &mut Config) -> u64 {
     packet_size
 }
 
-fn read_window(t: &mut Table, config: &mut Config) {
+fn read_window(t: &mut Table, law: Option<&(&'static cc::Entry, Vec<(String, Given)>)>, config: &mut Config) {
     config.window_scaling = t.or("window_scaling", &Flag, config.window_scaling);
+    config.ecn = read_ecn(t, law);
     config.initial_window = t.or("initial_window", &SEGMENTS, config.initial_window.into()) as u32;
     config.receive_buffer = t.or("receive_buffer", &RECEIVE_BUFFER, config.receive_buffer);
     let paced = t.or("pacing", &Flag, config.pacing == Pacing::On);
