@@ -6,8 +6,8 @@ use super::ecn::{Style, handshake_flags};
 use super::pacing::HEADERS;
 use super::validation::Usage;
 use super::{Endpoint, State, timestamp};
-use cclab_algo::cc::{AckEvent, RestartEvent};
 use crate::net::CE;
+use cclab_algo::cc::{AckEvent, RestartEvent};
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 
