@@ -6,7 +6,7 @@ use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::net::queue::codel;
 use cclab_sim::net::{self, Outcome, Packet};
 use cclab_sim::scenario::*;
-use cclab_sim::tcp::{Config, Recovery};
+use cclab_sim::tcp::{self, Config, Recovery};
 use cclab_sim::trace::RunResult;
 use proptest::prelude::*;
 use support::*;
@@ -41,8 +41,7 @@ fn disciplines(n: u64) -> Vec<Queue> {
 #[test]
 fn a_served_link_is_a_lazy_link() {
     let never = Duration::from_secs(1000);
-    let codel =
-        codel::Config { target: never, interval: never, mtu: 1500, ecn: cclab_sim::tcp::Ecn::On, ce_threshold: None };
+    let codel = codel::Config { target: never, interval: never, mtu: 1500, ecn: true, ce_threshold: None };
     let change = |s, rate| Change { at: Time::ZERO + Duration::from_secs(s), rate: Some(Rate(rate)), delay: None };
     for limit in [Limit::Packets(7), Limit::Bytes(9000)] {
         let [lazy, served] = [Queue::DropTail { limit }, Queue::Codel { limit, codel }].map(|queue| {
@@ -100,13 +99,7 @@ fn red_marks_ect() {
     let mut scenario = bottleneck(60.0, 10_000_000, 50, written("discipline = 'red', limit = '1000 packets'"));
     scenario.warmup = Duration::from_secs(10);
     scenario.flows = (0..2)
-        .map(|i| {
-            bulk(
-                &i.to_string(),
-                "reno",
-                Config { ecn: cclab_sim::tcp::Ecn::On, ..Config::classic(1460, Recovery::NewReno) },
-            )
-        })
+        .map(|i| bulk(&i.to_string(), "reno", Config { ecn: tcp::Ecn::On, ..Config::classic(1460, Recovery::NewReno) }))
         .collect();
     let result = run(&scenario);
     let l = &result.links[0];
@@ -162,7 +155,7 @@ proptest! {
                 send_jitter: ms(5), ..cbr(&format!("cbr-{i}"), (rate * load / 100 / sizes.len() as u64).max(1), size)
             }).collect();
             scenario.flows.push(bulk("reno", "reno", Config::linux(1448)));
-            scenario.flows.push(bulk("ecn", "cubic", Config { ecn: cclab_sim::tcp::Ecn::On, ..Config::linux(1000) }));
+            scenario.flows.push(bulk("ecn", "cubic", Config { ecn: tcp::Ecn::On, ..Config::linux(1000) }));
             check(&run(&scenario))?;
         }
     }
