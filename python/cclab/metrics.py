@@ -97,17 +97,20 @@ def tcp_friendliness(rate: Result | ArrayLike, reference: ArrayLike | str = "ren
     return float(np.mean(np.asarray(rate, float)) / np.mean(np.asarray(reference, float)))
 
 
-def utilisation_ratio(foreground: Result | ArrayLike, background: ArrayLike | Sequence[str]) -> float:
+def utilisation_ratio(foreground: Result | ArrayLike, background: ArrayLike | Sequence[str] = ()) -> float:
     """Throughput of the flows in the foreground over that of the background.
 
     Args:
         foreground: Their throughputs; or a result, all flows that are not in the background.
-        background: The throughputs; of a result, the labels of the flows.
+        background: The throughputs; of a result, labels of flows that belong to it, beside what carries the load of
+            its `background` table.
     """
     if isinstance(foreground, Result):
-        labels = [str(label) for label in np.atleast_1d(np.asarray(background))]
+        labels = [str(label) for label in np.atleast_1d(np.asarray(background, dtype=object))]
         inside = pl.col("label").is_in(labels)
         of = [np.nansum(foreground.flows.filter(side)["throughput_bps"].to_numpy()) for side in (~inside, inside)]
+        if foreground.background.height:
+            of[1] += np.nansum(foreground.background["carried_bps"].to_numpy())
     else:
         of = [np.sum(np.asarray(side, float)) for side in (foreground, background)]
     return float(of[0] / of[1]) if of[1] else math.inf
@@ -333,11 +336,16 @@ def fct_by_size(
     Columns: `size_from_bytes`, `size_to_bytes` (not included), `n`, `mean_s`, `p50_s`, `p95_s`, `p99_s`.
 
     Args:
-        sizes_bytes: Size of each transfer; or a result, of which it takes the flows that ended.
+        sizes_bytes: Size of each transfer; or a result, of which it takes the flows that ended, unless it has
+            background: then it is the connections of the `fct` table, with its own bins, by `label` and `direction`.
         fct_s: How long each took; NaN, which did not end, does not count.
         bins: Ends of the bins, ascending.
     """
     if isinstance(sizes_bytes, Result):
+        if sizes_bytes.fct.height:
+            keys = ("label", "direction", "size_from_bytes", "size_to_bytes")
+            figures = {f"{of}_s": pl.col(f"fct_{of}_s") for of in ("mean", "p50", "p95", "p99")}
+            return sizes_bytes.fct.select(*keys, n=pl.col("fct_count"), **figures)
         fct_s, sizes_bytes = (sizes_bytes.flows[c].to_numpy() for c in ("fct_s", "delivered_bytes"))
     sizes, times = np.asarray(sizes_bytes, float), np.asarray(fct_s, float)
     rows = []
@@ -354,6 +362,7 @@ def packet_interval_s(arrivals_s: Result | ArrayLike, flows: Sequence[str] | Non
 
     Args:
         arrivals_s: When they arrived; or a result with `packets`, of which it is the mean over all intervals of flows.
+            Of short flows in the background, each connection's mean is in `background.packet_interval_mean_s`.
         flows: Of a result: labels; `None` is all.
     """
     if not isinstance(arrivals_s, Result):

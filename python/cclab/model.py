@@ -73,23 +73,27 @@ def _beyond(checked: dict[str, Any]) -> Iterator[str]:
             yield f"network.{field}: the model knows none"
     if network["access"]["rate"] != "unlimited":
         yield "network.access.rate: the model knows access links without a limit"
+    if checked.get("background"):
+        yield "background: the model knows none"
     yield from _beyond_in_loss(network["loss"], network["reverse"]["loss"])
     yield from ["background: the model knows none"] if checked.get("background") else []
     for i, flow in enumerate(checked["flows"]):
-        where = f"flows[{i}]"
-        if flow["kind"] not in ("tcp", "cbr"):
-            yield f'{where}.kind: the model knows "tcp" and "cbr", not "{flow["kind"]}"'
-            continue
-        if flow["direction"] != "forward":
-            yield f'{where}.direction: the model knows "forward" only'
-        if flow["stop"] != "never":
-            yield f"{where}.stop: the model knows flows that go on to the end, and transfers"
-        if flow["kind"] == "tcp":
-            name = flow["cc"]["name"]
-            if name not in LAWS:
-                yield f'{where}.cc: the model has no formula for "{name}"; it knows {", ".join(LAWS)}'
-            if flow["ecn"]:
-                yield f"{where}.ecn: the model knows losses, not marks"
+        yield from _beyond_in_flow(f"flows[{i}]", flow)
+
+
+def _beyond_in_flow(where: str, flow: dict[str, Any]) -> Iterator[str]:
+    if flow["kind"] not in ("tcp", "cbr"):
+        yield f'{where}.kind: the model knows "tcp" and "cbr", not "{flow["kind"]}"'
+        return
+    if flow["direction"] != "forward":
+        yield f'{where}.direction: the model knows "forward" only'
+    if flow["stop"] != "never":
+        yield f"{where}.stop: the model knows flows that go on to the end, and transfers"
+    if flow["kind"] == "tcp":
+        if (name := flow["cc"]["name"]) not in LAWS:
+            yield f'{where}.cc: the model has no formula for "{name}"; it knows {", ".join(LAWS)}'
+        if flow["ecn"]:
+            yield f"{where}.ecn: the model knows losses, not marks"
 
 
 def _beyond_in_loss(loss: dict[str, Any], back: dict[str, Any]) -> Iterator[str]:

@@ -223,3 +223,17 @@ def test_packet_intervals(two):
     sent = 20 / 0.024
     assert metrics.packet_interval_s(two, ["background"]) == pytest.approx(0.024 * sent / (sent - lost), rel=0.01)
     assert metrics.packet_interval_s(two) < 0.024
+
+
+def test_background_of_a_result():
+    result = cclab.Scenario(
+        duration="10 s",
+        network=cclab.Dumbbell(rate="20 Mbit/s", rtt="20 ms", queue={"limit": "1 BDP"}),
+        flows=[cclab.Flow(cc="reno")],
+        background=[{"kind": "poisson", "load": "20%", "sizes": "20 kB", "cc": "reno"}],
+    ).run(seed=1)
+    table = metrics.fct_by_size(result)
+    assert table["n"].sum() == result.background["fct_count"].sum() > 50
+    assert table["mean_s"][0] == result.fct["fct_mean_s"][0]
+    ratio = result.flows["throughput_bps"][0] / result.background["carried_bps"][0]
+    assert metrics.utilisation_ratio(result) == pytest.approx(ratio)

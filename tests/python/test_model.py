@@ -139,6 +139,7 @@ BEYOND = {
     "network.loss.data": {"network.loss": {"data": {"p": "1%", "r": "50%"}}},
     'flows[0].cc: the model has no formula for "vegas"': {"flows.0.cc": "vegas"},
     "flows[0].direction": {"flows.0.direction": "reverse"},
+    "background": {"background": [{"kind": "poisson", "load": "10%", "sizes": "20 kB", "cc": "reno"}]},
     "flows[0].ecn": {"flows.0.ecn": True},
     "flows[0].stop": {"flows.0.stop": "50 s"},
 }
