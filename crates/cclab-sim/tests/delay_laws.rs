@@ -167,3 +167,75 @@ fn westwood_keeps_the_link_busy_under_random_loss() {
         assert!(used > 0.95 && reno < 0.6, "{variant}: {used}, Reno {reno}");
     }
 }
+
+/// YeAH on 200 Mbit/s and 100 ms (an eighth of base is 208 packets): the link is full, the queue is emptied whenever 80
+/// wait, and nothing is lost.
+#[test]
+fn yeah_fills_the_link_with_a_bounded_queue() {
+    for flavour in ["linux", "paper"] {
+        let ssthresh = "initial_ssthresh = \"1000 packets\"";
+        let flow = format!("[[flows]]\ncc = \"yeah\"\nflavour = \"{flavour}\"\n{ssthresh}\n");
+        let result = dumbbell(200, 100, "4000 packets", "", (30, 90), &flow);
+        let (link, found) = (bottleneck(&result), waiting(&result, 200));
+        let most = link.sojourn.p99 * 200e6 / 12_000.0;
+        println!("yeah, {flavour}: {:.4}, {found:.1} packets wait, 99 % below {most:.0}", link.utilisation);
+        assert!(link.utilisation > 0.995 && link.drops == 0);
+        assert!((20.0..80.0).contains(&found) && most < 140.0, "{found} packets wait, 99 % below {most}");
+    }
+}
+
+/// Under the same random loss, Hybla at 250 ms moves what Reno does at 25 ms, where nothing else limits them; Reno at
+/// 250 ms about a tenth of it. Linux counts ACKs: like the Reno that did.
+#[test]
+fn hybla_at_250_ms_moves_what_reno_does_at_25_ms() {
+    let goodput = |rtt: u32, cc: &str, flavour: &str| {
+        let flow = format!("[[flows]]\ncc = {cc}\nflavour = \"{flavour}\"\ninitial_ssthresh = \"100 packets\"\n");
+        let result = dumbbell(900, rtt, "40000 packets", r#"loss = { data = "0.01%" }"#, (50, 550), &flow);
+        result.flows[0].goodput_bps / 1e6
+    };
+    for (flavour, reno) in [("paper", "\"reno\""), ("linux", "{ name = \"reno\", ack_counting = true }")] {
+        let (near, hybla, far) =
+            (goodput(25, reno, flavour), goodput(250, "\"hybla\"", flavour), goodput(250, reno, flavour));
+        println!("{flavour}: Reno at 25 ms {near:.1}, Hybla at 250 ms {hybla:.1}, Reno there {far:.1} Mbit/s");
+        assert!((hybla / near - 1.0).abs() <= 0.2, "{flavour}: {hybla} Mbit/s, Reno {near}");
+        assert!(far < near / 5.0, "{flavour}: Reno {far} and {near} Mbit/s");
+    }
+}
+
+/// 20 Mbit/s and 50 ms with room for 250 ms, more than LEDBAT's target.
+fn deep_buffer(flows: &str) -> RunResult {
+    dumbbell(20, 50, "5 BDP", "", (60, 260), flows)
+}
+
+/// Beside a Reno, LEDBAT and the paper's TCP-LP leave it what it has alone; alone, they fill the link.
+#[test]
+fn ledbat_and_lp_yield_to_reno_and_fill_an_empty_link() {
+    let reno = flows("\"reno\"", 1, 0);
+    let reno_alone = deep_buffer(&reno).flows[0].goodput_bps;
+    let paper = "[[flows]]\ncc = \"lp\"\nflavour = \"paper\"\n";
+    for background in [&*flows("\"ledbat\"", 1, 0), paper] {
+        let alone = deep_buffer(background);
+        let link = bottleneck(&alone);
+        let kept = deep_buffer(&[&reno, background].concat()).flows[0].goodput_bps / reno_alone;
+        let (used, delay) = (link.utilisation, 1000.0 * link.sojourn.mean);
+        println!("{background}: alone {used:.4}, {delay:.1} ms in the queue; Reno keeps {kept:.4}");
+        assert!(used > 0.95, "{background} alone uses {used}");
+        assert!(kept > 0.97, "{background} leaves Reno {kept}");
+        assert!(background == paper || (delay / 100.0 - 1.0).abs() <= 0.1, "{delay} ms, target 100");
+    }
+}
+
+/// Linux' TCP-LP beside ns-2.35's port of it, tolerance 15 %: an unlimited slow start is cut to one segment again and again
+/// (utilisation 0.086); from ssthresh 20 it is a sawtooth (0.787); and beside a Reno it takes a tenth (0.101 of both).
+#[test]
+fn lp_of_linux_as_in_ns2() {
+    let limited = "[[flows]]\ncc = \"lp\"\ninitial_ssthresh = \"20 packets\"\n";
+    let unlimited = bottleneck(&deep_buffer(&flows("\"lp\"", 1, 0))).utilisation;
+    let alone = bottleneck(&deep_buffer(limited)).utilisation;
+    let both = deep_buffer(&[&flows("\"reno\"", 1, 0), limited].concat());
+    let [reno, lp] = [0, 1].map(|i| both.flows[i].goodput_bps);
+    for (ours, theirs) in [(unlimited, 0.0862), (alone, 0.7866), (lp / (reno + lp), 0.1007)] {
+        println!("lp: {ours:.4}, ns-2 {theirs}");
+        assert!((ours / theirs - 1.0).abs() <= 0.15, "{ours}, ns-2 {theirs}");
+    }
+}

@@ -49,6 +49,7 @@ impl Loop {
         }
     }
     fn ack(&mut self) {
+        let prior_in_flight = self.snd_nxt - self.snd_una;
         let count = (self.ack_every as usize).min(self.in_flight.len());
         let one_way = self.in_flight.drain(..count).next_back().expect("there is always one in flight");
         self.now = one_way.arrived + BACK;
@@ -59,6 +60,7 @@ impl Loop {
             acked_bytes: count as u64 * MSS,
             delivered_bytes: count as u64 * MSS,
             delivered: self.snd_una,
+            prior_in_flight,
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             rtt: Some(rtt),

@@ -25,7 +25,10 @@ mod fast;
 mod feedback;
 mod hstcp;
 mod htcp;
+mod hybla;
 mod illinois;
+mod ledbat;
+mod lp;
 mod model;
 mod newreno;
 mod prague;
@@ -40,6 +43,7 @@ mod vegas;
 mod veno;
 mod westwood;
 mod window;
+mod yeah;
 
 pub use feedback::Feedback;
 pub use window::Window;
@@ -64,6 +68,10 @@ pub static REGISTRY: &[Entry] = &[
     fast::ENTRY,
     veno::ENTRY,
     westwood::ENTRY,
+    yeah::ENTRY,
+    hybla::ENTRY,
+    lp::ENTRY,
+    ledbat::ENTRY,
     santa_cruz::ENTRY,
     // by a model of the path
     bbr::ENTRY,
@@ -335,6 +343,15 @@ pub struct TimeoutEvent {
     pub first: bool,
 }
 
+/// The connection is established; the window may still be set.
+#[derive(Clone, Copy, Debug)]
+pub struct EstablishedEvent {
+    /// Now.
+    pub now: Time,
+    /// RTT of the handshake; zero if it has no sample.
+    pub srtt: Duration,
+}
+
 /// Recovery ended; everything that was outstanding when it began has been acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct RecoveredEvent {
@@ -379,6 +396,8 @@ pub trait CongestionControl: Send {
     fn on_congestion(&mut self, ev: &CongestionEvent);
     /// The retransmission timer expired.
     fn on_timeout(&mut self, ev: &TimeoutEvent);
+    /// The connection is established, nothing has been sent yet.
+    fn on_established(&mut self, _ev: &EstablishedEvent) {}
     /// Recovery ended.
     fn on_recovered(&mut self, _ev: &RecoveredEvent) {}
     /// The last reduction was a mistake.

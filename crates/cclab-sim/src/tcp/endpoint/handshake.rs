@@ -7,7 +7,7 @@ use super::pacing::HEADERS;
 use super::validation::Usage;
 use super::{Endpoint, State, timestamp};
 use crate::net::CE;
-use cclab_algo::cc::{AckEvent, RestartEvent};
+use cclab_algo::cc::{AckEvent, EstablishedEvent, RestartEvent};
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 
@@ -245,6 +245,8 @@ impl Endpoint {
             let ack = AckEvent { now, srtt: snd.rtt.srtt(), min_rtt: snd.rtt.min_rtt(), ..AckEvent::default() };
             snd.cc.tell(|cc| cc.on_ack(&ack));
         }
+        let event = EstablishedEvent { now, srtt: snd.rtt.srtt() };
+        snd.cc.tell(|cc| cc.on_established(&event));
         snd.update_pacing();
     }
 }

@@ -1,0 +1,292 @@
+//! Hybla: grows per second as a Reno with a round-trip time of 25 ms would, however long its own is.
+//!
+//! Sources: C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", Int. J. Satellite
+//! Communications and Networking 22, 2004; Linux `tcp_hybla.c` (6.x). With ρ = RTT/RTT0, at least 1, each segment
+//! acknowledged adds 2^ρ − 1 in slow start and ρ²/W in congestion avoidance; the first window is ρ. Reductions are
+//! Reno's. ρ follows the smallest smoothed RTT, or a queue of its own would speed it up. Linux differs from the paper:
+//!
+//! * it counts ACKs, not segments (`ack_counting`);
+//! * ρ in eighths, increases in 128ths, rounded down; where that leaves nothing it is Reno;
+//! * outside of Open it grows as Reno.
+//!
+//! Both stop at 65535 segments, and take 2¹⁶ for a larger 2^ρ, as Linux does.
+
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Phase, RestartEvent, TimeoutEvent,
+    UndoEvent, Window,
+};
+use crate::math::pow;
+use crate::params::{Flavour, Kind, Params, Spec, Value};
+use crate::units::Duration;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "hybla",
+    summary: "grows per second as a Reno with an RTT of 25 ms, for satellite paths",
+    source: "Caini & Firrincieli, Int. J. Satellite Communications and Networking 22, 2004; Linux tcp_hybla.c",
+    params: &[
+        Spec {
+            name: "rtt0",
+            kind: Kind::Number { min: 1.0, max: 10_000.0 },
+            default: Value::Number(25.0),
+            paper_default: None,
+            unit: "ms",
+            doc: "RTT0, round-trip time of the Reno to be like",
+        },
+        Spec {
+            name: "ack_counting",
+            kind: Kind::Flag,
+            default: Value::Flag(true),
+            paper_default: Some(Value::Flag(false)),
+            unit: "",
+            doc: "each ACK counts as at most one segment, as in Linux: delayed ACKs halve the growth",
+        },
+    ],
+    build: &|cx, params| Box::new(Hybla::new(cx, params)),
+};
+
+/// Linux' largest window, in segments.
+const MAX_WINDOW: f64 = 65_535.0;
+/// Linux' largest exponent of slow start.
+const MAX_EXPONENT: f64 = 16.0;
+
+/// Hybla's window law.
+pub struct Hybla {
+    rtt0: Duration,
+    ack_counting: bool,
+    linux: bool,
+    window: Window,
+    /// Smallest smoothed RTT; `Duration::MAX` before the first.
+    min_srtt: Duration,
+    rho: f64,
+    /// Fractions of a segment that Linux saves up, in 128ths.
+    cents: f64,
+}
+
+impl Hybla {
+    /// The law for a new connection.
+    pub fn new(cx: &Context, params: &Params) -> Self {
+        Hybla {
+            rtt0: Duration::from_secs_f64(params.number("rtt0") / 1000.0),
+            ack_counting: params.flag("ack_counting"),
+            linux: cx.flavour == Flavour::Linux,
+            window: Window::new(cx),
+            min_srtt: Duration::MAX,
+            rho: 1.0,
+            cents: 0.0,
+        }
+    }
+
+    /// ρ = RTT/RTT0, at least 1.
+    fn follow(&mut self, srtt: Duration) {
+        if srtt == Duration::ZERO || srtt >= self.min_srtt {
+            return;
+        }
+        self.min_srtt = srtt;
+        let rho = srtt.0 as f64 / self.rtt0.0 as f64;
+        self.rho = if self.linux { (8.0 * rho).floor() / 8.0 } else { rho }.max(1.0);
+    }
+
+    /// What a segment acknowledged adds.
+    fn increase(&self) -> f64 {
+        match self.window.in_slow_start() {
+            true => pow(2.0, self.rho.min(MAX_EXPONENT)) - 1.0,
+            false => self.rho * self.rho / self.window.cwnd,
+        }
+    }
+
+    fn grow(&mut self, acked: f64) {
+        let limit = if self.window.in_slow_start() { self.window.ssthresh.min(MAX_WINDOW) } else { MAX_WINDOW };
+        let before = self.window.cwnd;
+        let step = (self.increase() * 128.0).floor();
+        if !self.linux {
+            self.window.cwnd += self.increase() * acked;
+        } else if step == 0.0 {
+            self.window.add_credit(before.floor(), acked); // W > 128 ρ²
+        } else {
+            self.cents += step * acked;
+            let whole = (self.cents / 128.0).floor();
+            self.cents -= 128.0 * whole;
+            self.window.cwnd += whole;
+        }
+        self.window.cwnd = self.window.cwnd.min(limit.max(before));
+    }
+
+    fn reno(&mut self, mut acked: f64) {
+        if self.window.in_slow_start() {
+            acked = self.window.slow_start(acked);
+        }
+        if acked > 0.0 {
+            self.window.add_credit(self.window.cwnd.floor(), acked);
+        }
+    }
+
+    fn half(&self) -> f64 {
+        let half = self.window.cwnd / 2.0;
+        if self.linux { half.floor() } else { half }.max(2.0)
+    }
+}
+
+impl CongestionControl for Hybla {
+    fn on_established(&mut self, ev: &EstablishedEvent) {
+        self.follow(ev.srtt);
+        self.window.cwnd = self.rho.floor();
+    }
+
+    fn on_ack(&mut self, ev: &AckEvent) {
+        self.follow(ev.srtt);
+        if !ev.may_grow {
+            return;
+        }
+        let segments = self.window.segments(ev.acked_bytes);
+        if self.linux && ev.phase != Phase::Open {
+            self.reno(segments);
+        } else {
+            self.grow(if self.ack_counting { segments.min(1.0) } else { segments });
+        }
+    }
+
+    fn on_congestion(&mut self, _ev: &CongestionEvent) {
+        self.window.reduce(self.half());
+    }
+
+    fn on_timeout(&mut self, ev: &TimeoutEvent) {
+        let half = self.half();
+        self.window.time_out(ev.first.then_some(half));
+    }
+
+    fn on_undo(&mut self, _ev: &UndoEvent) {
+        self.window.undo();
+    }
+
+    fn on_restart(&mut self, ev: &RestartEvent) {
+        self.window.restart(ev);
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.window.cwnd_bytes()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh_bytes()
+    }
+
+    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("rho", self.rho);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Time;
+
+    const MSS: u64 = 1000;
+    const BOTH: [Flavour; 2] = [Flavour::Linux, Flavour::Paper];
+
+    fn law(flavour: Flavour, w: u32, ssthresh: u64, rtt_us: u64) -> Hybla {
+        let initial_ssthresh = Some(ssthresh * MSS);
+        let cx = Context { initial_window: w, initial_ssthresh, flavour, ..Context::new(MSS as u32) };
+        let mut law = Hybla::new(&cx, &Params::resolve(ENTRY.params, &[], flavour).unwrap());
+        law.follow(Duration::from_micros(rtt_us));
+        law
+    }
+    fn ack(law: &mut Hybla, segments: u64) {
+        law.on_ack(&AckEvent { acked_bytes: segments * MSS, may_grow: true, ..AckEvent::default() });
+    }
+
+    /// RTT → ρ, increase per ACK in slow start, and per round trip in congestion avoidance (W = 1000: ρ²).
+    #[test]
+    fn increases() {
+        for flavour in BOTH {
+            for (rtt_ms, rho, slow_start, per_rtt) in [
+                (10.0, 1.0, 1.0, 1.0),
+                (25.0, 1.0, 1.0, 1.0),
+                (50.0, 2.0, 3.0, 4.0),
+                (100.0, 4.0, 15.0, 16.0),
+                (250.0, 10.0, 1023.0, 100.0),
+                (560.0, 22.4, 65_535.0, 501.76),
+            ] {
+                let mut law = law(flavour, 1000, 2000, (rtt_ms * 1000.0) as u64);
+                assert!((law.rho - rho).abs() <= if flavour == Flavour::Linux { 0.125 } else { 1e-9 }, "{}", law.rho);
+                assert!((law.increase() - slow_start).abs() < 1e-6, "{flavour:?} {rtt_ms}: {}", law.increase());
+                law.window.ssthresh = 1.0;
+                assert!((law.increase() * 1000.0 / per_rtt - 1.0).abs() < 0.012, "{flavour:?} {rtt_ms}");
+            }
+        }
+    }
+
+    /// Linux saves up 128ths: ρ = 4 at W = 100, ⌊16/100 · 128⌋ = 20 per ACK, a segment with the seventh.
+    #[test]
+    fn linux_saves_up_fractions() {
+        let mut hybla = law(Flavour::Linux, 100, 1, 100_000);
+        let mut log = vec![];
+        for _ in 0..7 {
+            ack(&mut hybla, 1);
+            log.push(hybla.window.cwnd);
+        }
+        assert_eq!(log, [100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 101.0]);
+        assert_eq!(hybla.cents, 12.0);
+    }
+
+    /// An ACK for two segments is one in Linux and two in the paper.
+    #[test]
+    fn linux_counts_acks() {
+        for (flavour, grown) in [(Flavour::Linux, 15.0), (Flavour::Paper, 30.0)] {
+            let mut hybla = law(flavour, 100, 1000, 100_000);
+            ack(&mut hybla, 2);
+            assert!((hybla.window.cwnd - 100.0 - grown).abs() < 1e-9, "{}", hybla.window.cwnd);
+        }
+    }
+
+    /// At ρ = 1 and W = 200 there is less than a 128th per ACK: Linux does as Reno.
+    #[test]
+    fn linux_is_reno_where_the_increase_rounds_to_nothing() {
+        let mut hybla = law(Flavour::Linux, 200, 1, 20_000);
+        (0..199).for_each(|_| ack(&mut hybla, 1));
+        assert_eq!(hybla.window.cwnd, 200.0);
+        ack(&mut hybla, 1);
+        assert_eq!(hybla.window.cwnd, 201.0);
+    }
+
+    /// Slow start stops at ssthresh, and everything at 65535 segments.
+    #[test]
+    fn limits() {
+        for flavour in BOTH {
+            let mut hybla = law(flavour, 10, 500, 250_000);
+            ack(&mut hybla, 1);
+            assert_eq!(hybla.window.cwnd, 500.0);
+            let mut hybla = law(flavour, 65_000, 1 << 20, 250_000);
+            ack(&mut hybla, 1);
+            assert_eq!(hybla.window.cwnd, 65_535.0);
+        }
+    }
+
+    /// The first window is ρ of the handshake's RTT, whole segments; one without a sample.
+    #[test]
+    fn the_first_window_is_rho() {
+        for (rtt_ms, w) in [(0, 1.0), (10, 1.0), (250, 10.0), (560, 22.0)] {
+            let mut hybla = law(Flavour::Linux, 10, 1000, 0);
+            hybla.on_established(&EstablishedEvent { now: Time::ZERO, srtt: Duration::from_millis(rtt_ms) });
+            assert_eq!(hybla.window.cwnd, w);
+        }
+    }
+
+    /// ρ follows the smallest smoothed RTT only.
+    #[test]
+    fn rho_does_not_follow_the_queue() {
+        let mut hybla = law(Flavour::Paper, 10, 1, 250_000);
+        hybla.follow(Duration::from_millis(500));
+        assert_eq!(hybla.rho, 10.0);
+        hybla.follow(Duration::from_millis(200));
+        assert_eq!(hybla.rho, 8.0);
+    }
+
+    /// Linux is Reno outside of Open: a window of ACKs adds one, not ρ².
+    #[test]
+    fn reno_outside_of_open() {
+        let mut hybla = law(Flavour::Linux, 100, 1, 250_000);
+        let ev = AckEvent { acked_bytes: 100 * MSS, may_grow: true, phase: Phase::Disorder, ..AckEvent::default() };
+        hybla.on_ack(&ev);
+        assert_eq!(hybla.window.cwnd, 101.0);
+    }
+}
