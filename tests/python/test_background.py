@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -75,6 +77,41 @@ def test_packets_name_the_entry():
         record={"packets": True},
     )
     assert set(scenario.run().packets["flow"].unique()) == {"reno-1", "poisson"}
+
+
+_PEAK = """
+import resource, sys, cclab
+cclab.Scenario(
+    duration=sys.argv[1], network=cclab.Dumbbell(rate="100 Mbit/s", rtt="40 ms"), record={"samples": "off"},
+    background=[cclab.Background("poisson", "30%", rtt="aikat"), cclab.Background("web", "20%", arrivals="pages")],
+).run()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_memory_does_not_grow_with_simulated_time():
+    peak = {
+        duration: int(subprocess.run([sys.executable, "-c", _PEAK, duration], capture_output=True, check=True).stdout)
+        for duration in ("60 s", "600 s")
+    }
+    assert peak["600 s"] < 1.03 * peak["60 s"], peak
+
+
+def test_an_error_in_a_python_law_stops_the_run():
+    class Fragile(cclab.CongestionControl):
+        name = "fragile-in-the-background"
+
+        def on_ack(self, ack):
+            raise ValueError("no more")
+
+    cclab.register(Fragile)
+    scenario = cclab.Scenario(
+        duration="5 s",
+        network=cclab.Dumbbell(rate="10 Mbit/s", rtt="40 ms"),
+        background=[cclab.Background("poisson", "20%", sizes="20 kB", cc="fragile-in-the-background")],
+    )
+    with pytest.raises(cclab.CclabError, match="poisson"):
+        scenario.run()
 
 
 def test_mistakes_name_the_field():

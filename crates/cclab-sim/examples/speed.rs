@@ -28,6 +28,15 @@ fn dumbbell(law: &str, count: u32, rate: u64, rtt_ms: u64, seconds: f64, ssthres
     scenario
 }
 
+/// One flow at 250 Mbit/s beside web users that come to 10 % of it.
+fn busy(duration: &str) -> Scenario {
+    let text = format!(
+        "duration = '{duration}'\nnetwork = {{ rate = '250 Mbit/s', rtt = '80 ms' }}\nrecord = {{ samples = 'off' }}\n\
+         flows = [{{ cc = 'cubic' }}]\nbackground = [{{ kind = 'web', cc = 'cubic', load = '10%', rtt = 'aikat' }}]"
+    );
+    Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}"))
+}
+
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn cpu_seconds() -> f64 {
     use std::time::{SystemTime, UNIX_EPOCH};
@@ -59,6 +68,8 @@ fn main() {
         ("flows-10", dumbbell("cubic", 10, 1_000_000_000, 50, 10.0, true)),
         ("flows-100", dumbbell("cubic", 100, 1_000_000_000, 50, 10.0, true)),
         ("flows-1000", dumbbell("cubic", 1000, 1_000_000_000, 50, 10.0, true)),
+        ("background-web-10%", busy("600 s")),
+        ("background-web-10%-one-minute", busy("60 s")),
     ];
     println!(
         "{:30} {:>9} {:>9} {:>7} {:>12} {:>11} {:>8} {:>5}",

@@ -48,6 +48,26 @@ fn the_load_is_met_in_other_ways() {
     }
 }
 
+/// What is offered is what is carried, to the byte, where nothing is lost and everything ends: SYN, ACK, data, headers.
+#[test]
+fn every_byte_is_accounted_for() {
+    for (profile, sizes) in [("linux", "surge"), ("classic", "surge"), ("linux", "14480 B"), ("classic", "1 B")] {
+        let s = scenario(&format!(
+            "duration = '60 s'\nrecord = {{ samples = 'off' }}\n\
+             network = {{ rate = '10 Gbit/s', rtt = '20 ms', queue = {{ limit = 'unlimited' }} }}\n\
+             background = [{{ kind = 'poisson', cc = 'reno', flows_per_second = 100, stop = '40 s', sizes = '{sizes}', \
+             profile = '{profile}' }}]"
+        ));
+        let result = result(&s, 2);
+        let row = only(&result);
+        assert!(row.connections_completed == row.connections_started && row.connections_started > 3500);
+        assert_eq!(row.segments_retransmitted, 0);
+        assert_eq!(row.offered_bps, row.carried_bps, "{profile} {sizes}");
+        let first = &result.links[0];
+        assert!((first.throughput_bps / row.carried_bps - 1.0).abs() < 1e-12, "the link carries nothing else");
+    }
+}
+
 /// A sequence of equal transfers far apart: handshake, then rounds that double from ten segments (10 take 1, 11 take 2, 31
 /// take 3, 100 take 4, 1000 take 7), then the time to send the last burst; the receiver has all half a round earlier.
 #[test]

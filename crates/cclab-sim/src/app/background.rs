@@ -283,7 +283,7 @@ impl Background {
             None => {
                 network.add_flow(e.routes);
                 self.slots.push(slot);
-                flows.push(Flow::connection(spec.cc.name, now, tcp, processing));
+                flows.push(Flow::connection(spec.label.clone(), spec.cc.name, now, tcp, processing));
                 flows.len() - 1
             }
         };
@@ -313,7 +313,10 @@ impl Background {
         let slot = &self.slots[place];
         let e = &mut self.entries[slot.entry as usize];
         e.live -= 1;
-        e.over.push_back(place as u32);
+        // The slot of a law that failed stays as it is until the world looks at it.
+        if flow.failed_law().is_none() {
+            e.over.push_back(place as u32);
+        }
         if self.measuring {
             e.measured.add(flow);
         }

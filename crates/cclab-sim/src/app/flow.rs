@@ -118,9 +118,15 @@ impl Flow {
         }
     }
 
-    /// A connection of the background in a new slot.
-    pub(crate) fn connection(cc: &'static str, start: Time, tcp: Tcp, processing: Option<Box<Processing>>) -> Flow {
-        Flow::of(String::new(), cc, start, Kind::Tcp(Box::new(tcp)), processing)
+    /// A connection of the background in a new slot, with the label of its entry.
+    pub(crate) fn connection(
+        label: String,
+        cc: &'static str,
+        start: Time,
+        tcp: Tcp,
+        processing: Option<Box<Processing>>,
+    ) -> Flow {
+        Flow::of(label, cc, start, Kind::Tcp(Box::new(tcp)), processing)
     }
 
     /// Another connection takes the slot of this one, which is over. The alarms stay: their entries are in the event
