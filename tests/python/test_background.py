@@ -104,6 +104,9 @@ def test_an_error_in_a_python_law_stops_the_run():
         def on_ack(self, ack):
             raise ValueError("no more")
 
+        def on_congestion(self, event):
+            pass
+
     cclab.register(Fragile)
     scenario = cclab.Scenario(
         duration="5 s",
