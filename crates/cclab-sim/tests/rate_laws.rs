@@ -3,7 +3,7 @@
 mod support;
 
 use cclab_algo::params::Given;
-use cclab_algo::{Duration, Time};
+use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck};
 use cclab_sim::trace::RunResult;
@@ -186,4 +186,151 @@ fn bbr_and_ns3() {
     let result = w2("bbr");
     assert!(result.links[0].utilisation > 0.95 && result.jain > 0.95);
     assert!(result.links[0].drops > 0);
+}
+
+/// BBRv3's states in its signal `state`.
+mod v3 {
+    pub const DRAIN: f64 = 1.0;
+    pub const DOWN: f64 = 2.0;
+    pub const CRUISE: f64 = 3.0;
+    pub const UP: f64 = 5.0;
+    pub const PROBE_RTT: f64 = 6.0;
+}
+
+/// The draft's example tests: Startup ends within three rounds of the plateau with max_bw within 2 % of the link; Drain ends at
+/// in flight ≤ BDP; then ProbeBW's states follow each other, with a probe each two to three seconds.
+#[test]
+fn bbr3_startup_drain_and_cycle() {
+    let result = alone("bbr3", 100_000_000, 40, 10_000, 30.0);
+    let state = signal(&result, 0, "state");
+    let (drains, _) = *state.iter().find(|(_, s)| *s == v3::DRAIN).expect("Startup ends");
+    let max_bw = signal(&result, 0, "max_bw_bps");
+    let reached = max_bw.iter().find(|(_, bw)| *bw > 0.98 * 100e6 * PAYLOAD).expect("the link's rate is found").0;
+    let (_, bw) = *max_bw.iter().find(|(t, _)| *t >= drains).unwrap();
+    assert!((bw / (100e6 * PAYLOAD) - 1.0).abs() < 0.02, "{bw}");
+    // Rounds of 83 ms with two BDPs in flight, and sampled each 10 ms.
+    assert!(drains - reached < 3.0 * 0.083 + 0.05, "{reached} {drains}");
+    let (drained, _) = *state.iter().find(|(_, s)| *s >= v3::DOWN).unwrap();
+    assert!(drained - drains < 0.1, "{drains} {drained}");
+    let probes: Vec<f64> = state.windows(2).filter(|w| w[0].1 != v3::UP && w[1].1 == v3::UP).map(|w| w[1].0).collect();
+    assert!((6..=14).contains(&probes.len()), "{probes:?}");
+    let probe_rtts = state.windows(2).filter(|w| w[0].1 != v3::PROBE_RTT && w[1].1 == v3::PROBE_RTT).count();
+    assert!((4..=6).contains(&probe_rtts), "{probe_rtts}");
+    assert!(state.iter().filter(|(_, s)| *s == v3::CRUISE).count() > state.len() / 2);
+    let (flow, bottleneck) = (&result.flows[0], &result.links[0]);
+    assert!(bottleneck.utilisation > 0.96 && flow.rtt.p50 < 0.0405, "{} {:?}", bottleneck.utilisation, flow.rtt);
+}
+
+/// A link that becomes ten times faster is used within two probes; one that becomes ten times slower is known after two cycles
+/// (in a buffer of one BDP; in a much larger one ProbeRTT comes before a cycle can end, see docs/models/bbr3.md).
+#[test]
+fn bbr3_follows_the_link() {
+    for (before, after) in [(10_000_000_u64, 100_000_000_u64), (100_000_000, 10_000_000)] {
+        let mut scenario = bottleneck(before, 40, 333, 45.0);
+        let at = Time::ZERO + Duration::from_secs(20);
+        scenario.links[0].schedule = vec![Change { at, rate: Some(Rate(after)), delay: None }];
+        scenario.flows = vec![flow_of("bbr3", &[])];
+        scenario.warmup = Duration::from_secs(30);
+        scenario.record.samples = Sampling::Every(Duration::from_millis(10));
+        let result = run(&scenario);
+        let max_bw = signal(&result, 0, "max_bw_bps");
+        let (_, found) = *max_bw.iter().find(|(t, _)| *t >= 32.0).unwrap();
+        assert!((found / (after as f64 * PAYLOAD) - 1.0).abs() < 0.02, "{before} {after}: {found}");
+        assert!(result.links[0].utilisation > 0.95, "{before} {after}: {}", result.links[0].utilisation);
+    }
+}
+
+/// Random loss well below 2 % leaves most of the link, above it next to nothing: probes end before they gain anything.
+#[test]
+fn bbr3_minds_loss_above_two_percent() {
+    let used = [0.001, 0.01, 0.05].map(|p| utilisation_at_loss("bbr3", p));
+    assert!(used[0] > 0.80 && used[1] > 0.70 && used[2] < 0.1, "{used:?}");
+}
+
+/// In a shallow buffer (0.3 BDP) BBRv3 loses far less than BBRv1, which keeps two BDPs in flight.
+#[test]
+fn bbr3_loses_little_in_a_shallow_buffer() {
+    let lost = |law| {
+        let result = two(law, 100, 30.0, 5);
+        assert!(result.links[0].utilisation > 0.95, "{law}: {}", result.links[0].utilisation);
+        result.links[0].drops as f64 / result.links[0].arrived as f64
+    };
+    let (v1, v3) = (lost("bbr"), lost("bbr3"));
+    assert!(v3 < 0.02 && v3 < v1 / 5.0, "{v1} {v3}");
+}
+
+/// Two flows of BBRv3 share within their dozen cycles; the queue is empty at each ProbeRTT.
+#[test]
+fn two_bbr3_share() {
+    let result = two("bbr3", 1000, 60.0, 20);
+    assert!(result.jain > 0.9 && result.links[0].utilisation > 0.96, "{} {}", result.jain, result.links[0].utilisation);
+    assert!(result.flows.iter().all(|f| f.rtt.min < 0.0405));
+}
+
+/// `law` alone with an ACK for each packet: utilisation and mean packets in the queue, that in service included.
+fn each_acknowledged(law: &str, rate: u64, rtt_ms: u64) -> (f64, f64) {
+    let mut scenario = bottleneck(rate, rtt_ms, 1000, 60.0);
+    let mut flow = flow_of(law, &[]);
+    if let Traffic::Tcp { config, .. } = &mut flow.traffic {
+        config.delayed_ack.every = 1;
+    }
+    scenario.flows = vec![flow];
+    scenario.warmup = Duration::from_secs(10);
+    let bottleneck = &run(&scenario).links[0];
+    (bottleneck.utilisation, bottleneck.queue_mean_packets)
+}
+
+/// §3 of the paper: the queue swings between 0 and 2.5/δ̂ packets, its mean is 1.25/δ̂ (±20 %): 2.5 with one flow, 5 with two,
+/// which get the same.
+#[test]
+fn copa_keeps_a_few_packets_in_the_queue() {
+    for (rate, rtt) in [(8_000_000, 100), (10_000_000, 40), (100_000_000, 40)] {
+        let (utilisation, queue) = each_acknowledged("copa", rate, rtt);
+        assert!(utilisation > 0.99, "{rate} {rtt}: {utilisation}");
+        assert!((queue / 2.5 - 1.0).abs() < 0.2, "{rate} {rtt}: {queue}");
+    }
+    let result = two("copa", 1000, 60.0, 20);
+    assert!(result.jain > 0.99 && result.links[0].utilisation > 0.99, "{}", result.jain);
+    let queue = result.links[0].queue_mean_packets;
+    assert!((queue / 5.0 - 1.0).abs() < 0.2, "{queue}");
+}
+
+/// Loss means nothing to Copa; a flow that fills the queue does, unless it competes.
+#[test]
+fn copa_minds_queues_not_losses() {
+    assert!(utilisation_at_loss("copa", 0.01) > 0.95);
+    let against_cubic = |competitive| {
+        let mut scenario = bottleneck(100_000_000, 40, 333, 60.0);
+        let mut copa = flow_of("copa", &[]);
+        if let Traffic::Tcp { cc_params, .. } = &mut copa.traffic {
+            cc_params.push(("competitive".into(), Given::Flag(competitive)));
+        }
+        scenario.flows = vec![copa, flow_of("cubic", &[])];
+        scenario.warmup = Duration::from_secs(20);
+        run(&scenario).flows[0].goodput_bps
+    };
+    assert!(against_cubic(false) < 10e6 && against_cubic(true) > 30e6);
+}
+
+/// Vivace fills the link but for its probes (5 %), with an empty queue, whatever the buffer; two share.
+#[test]
+fn vivace_fills_the_link_and_not_the_queue() {
+    for buffer in [33, 333] {
+        let mut scenario = bottleneck(100_000_000, 40, buffer, 60.0);
+        scenario.flows = vec![flow_of("vivace", &[])];
+        scenario.warmup = Duration::from_secs(20);
+        let result = run(&scenario);
+        let (rtt, bottleneck) = (&result.flows[0].rtt, &result.links[0]);
+        assert!(bottleneck.utilisation > 0.93 && bottleneck.drops == 0, "{buffer}: {}", bottleneck.utilisation);
+        assert!(rtt.p95 < 0.043, "{buffer}: {rtt:?}");
+    }
+    let result = two("vivace", 333, 120.0, 60);
+    assert!(result.jain > 0.98 && result.links[0].utilisation > 0.88, "{}", result.jain);
+}
+
+/// At 100 Mbit/s the marginal utility of rate is zero at 5 % loss: 3 % leave most of the link, 10 % next to nothing.
+#[test]
+fn vivace_survives_loss_below_five_percent() {
+    let used = [0.03, 0.10].map(|p| utilisation_at_loss("vivace", p));
+    assert!(used[0] > 0.5 && used[1] < 0.05, "{used:?}");
 }

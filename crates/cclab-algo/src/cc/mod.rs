@@ -15,10 +15,12 @@ use crate::units::{Duration, Rate, Time};
 use std::sync::{PoisonError, RwLock};
 
 mod bbr;
+mod bbr3;
 mod bic;
 #[cfg(test)]
 mod closed_loop;
 mod compound;
+mod copa;
 mod cubic;
 mod dctcp;
 mod fast;
@@ -41,6 +43,7 @@ mod tahoe;
 mod testing;
 mod vegas;
 mod veno;
+mod vivace;
 mod westwood;
 mod window;
 mod yeah;
@@ -74,7 +77,10 @@ pub static REGISTRY: &[Entry] = &[
     ledbat::ENTRY,
     santa_cruz::ENTRY,
     // by a model of the path
+    copa::ENTRY,
     bbr::ENTRY,
+    bbr3::ENTRY,
+    vivace::ENTRY,
     // by explicit signals
     dctcp::ENTRY,
     prague::ENTRY,

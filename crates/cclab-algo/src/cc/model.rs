@@ -1,6 +1,8 @@
 //! What the laws by a model of the path measure alike: rounds, largest values, and samples that tell nothing.
 
 use super::AckEvent;
+use crate::units::{Duration, Time};
+use std::collections::VecDeque;
 
 /// Largest value over the last steps of some count (rounds, cycles), the current one included; at most N of them.
 #[derive(Clone, Debug)]
@@ -29,6 +31,29 @@ impl<const N: usize> MaxFilter<N> {
     /// The largest.
     pub fn get(&self) -> f64 {
         self.largest
+    }
+}
+
+/// Smallest value of a window of time whose length may change; where two come within 1/32 of it, the smaller stands for both.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MinWindow {
+    /// When and what, both growing.
+    values: VecDeque<(Time, Duration)>,
+}
+
+impl MinWindow {
+    /// Takes in a value, and forgets what is older than `window`; what is smallest now.
+    pub fn update(&mut self, now: Time, value: Duration, window: Duration) -> Duration {
+        while self.values.back().is_some_and(|&(_, last)| last >= value) {
+            self.values.pop_back();
+        }
+        if self.values.back().is_none_or(|&(at, _)| now.since(at).0 > window.0 / 32) {
+            self.values.push_back((now, value));
+        }
+        while self.values.len() > 1 && now.since(self.values[0].0) > window {
+            self.values.pop_front();
+        }
+        self.values[0].1
     }
 }
 
@@ -99,6 +124,20 @@ mod tests {
             let from = (k / 2).saturating_sub(9) * 2;
             assert_eq!(filter.get(), values[from..=k].iter().copied().fold(0.0, f64::max), "{k}");
         }
+    }
+
+    /// The smallest of a window: never below it, and never above it but for what 1/32 of the window decides.
+    #[test]
+    fn the_minimum_of_a_time_window() {
+        let mut minimum = MinWindow::default();
+        let values: Vec<u64> = (0..2000_u64).map(|k| 1000 + k * 7919 % 1009).collect();
+        let smallest = |from: usize, to: usize| values[from..to].iter().copied().min().unwrap();
+        for (k, &value) in values.iter().enumerate() {
+            let found = minimum.update(Time(k as u64), Duration(value), Duration(320)).0;
+            assert!(found >= smallest(k.saturating_sub(320), k + 1), "{k}");
+            assert!(found <= smallest(k.saturating_sub(320 - 11), k + 1), "{k}");
+        }
+        assert!(minimum.values.len() <= 34);
     }
 
     /// Eight packets, two in flight at a time: each second ACK begins a round.

@@ -412,7 +412,7 @@ impl Sender {
             delivered: self.rate.delivered,
             prior_delivered: taken.sample.prior_delivered().unwrap_or(0),
             lost_bytes: taken.lost_bytes,
-            may_grow: limited && taken.acked_bytes > 0 && !governed(self.phase) && !governed(before),
+            may_grow: limited && (by_law || taken.acked_bytes > 0) && !governed(self.phase) && !governed(before),
             phase: self.phase,
             one_way: (echo.arrived != Time::ZERO).then_some(one_way),
             ecn_echo: taken.echo,
