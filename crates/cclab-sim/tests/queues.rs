@@ -108,15 +108,81 @@ fn red_marks_ect() {
     assert!(result.flows.iter().all(|f| f.segments_retransmitted == 0));
 }
 
-/// RFC 8289: a lone flow's standing queue stays near the target of 5 ms, a drop-tail buffer of a BDP or more full.
+/// RFC 8289 §3: the standing queue stays at the target of 5 ms or a little above while senders fill the pipe, which a lone
+/// one does only where the BDP is small: at 50 ms it halves its window to less than the pipe holds, and half of all
+/// packets wait 1.2 ms or less.
 #[test]
 fn codel_keeps_the_standing_queue_near_its_target() {
-    for law in ["reno", "cubic"] {
-        let mut scenario = bottleneck(60.0, 10_000_000, 50, written("discipline = 'codel'"));
-        scenario.flows = vec![bulk(law, law, Config::linux(1448))];
+    let mut medians = Vec::new();
+    for (law, flows, rtt_ms) in
+        [("reno", 1, 5), ("cubic", 1, 5), ("reno", 4, 50), ("cubic", 4, 50), ("reno", 1, 50), ("cubic", 1, 50)]
+    {
+        let mut scenario = bottleneck(60.0, 10_000_000, rtt_ms, written("discipline = 'codel'"));
+        scenario.flows = (0..flows).map(|i| bulk(&i.to_string(), law, Config::linux(1448))).collect();
         let l = &run(&scenario).links[0];
-        assert!(l.sojourn.p50 < 0.010, "{law}: {}", l.sojourn.p50);
+        println!(
+            "codel {law} x {flows}, {rtt_ms} ms: p50 {:.4} mean {:.4} util {:.3}",
+            l.sojourn.p50, l.sojourn.mean, l.utilisation
+        );
         assert!(l.early_drops == l.drops && l.drops > 10);
+        medians.push(l.sojourn.p50);
+    }
+    assert!(medians[..4].iter().all(|p50| (0.005..0.010).contains(p50)), "{medians:?}");
+    assert!(medians[4..].iter().all(|p50| *p50 < 0.005), "{medians:?}");
+}
+
+/// RFC 8033: five flows see the delay of the target, 15 ms, in the mean, whichever way it is estimated; also when marked.
+#[test]
+fn pie_keeps_the_delay_at_its_target() {
+    for (options, ecn) in [("", false), (", estimator = 'rate'", false), (", flavour = 'linux'", false), ("", true)] {
+        let mut scenario = bottleneck(100.0, 10_000_000, 50, written(&format!("discipline = 'pie'{options}")));
+        scenario.warmup = Duration::from_secs(20);
+        let config = Config { ecn, ..Config::linux(1448) };
+        scenario.flows = (0..5).map(|i| bulk(&i.to_string(), "reno", config.clone())).collect();
+        let l = &run(&scenario).links[0];
+        assert!((0.010..0.020).contains(&l.sojourn.mean), "{options}: {}", l.sojourn.mean);
+        assert!(l.utilisation > 0.95 && (l.marks > 0) == ecn, "{options}: {l:?}");
+    }
+}
+
+/// RFC 8290: ten bulk flows with base RTTs from 20 to 200 ms have equal shares, and a sparse flow hardly waits.
+#[test]
+fn fq_codel_isolates_flows() {
+    let flows: String = (1..=10).map(|i| format!("[[flows]]\ncc = 'cubic'\nrtt = '{} ms'\n", 20 * i)).collect();
+    let scenario = |queue: &str, sparse: bool| {
+        let sparse = if sparse {
+            "[[flows]]\nkind = 'cbr'\nrate = '80 kbit/s'\npacket_size = '100 B'\nrtt = '20 ms'\n"
+        } else {
+            ""
+        };
+        let text = format!(
+            "duration = '60 s'\nwarmup = '20 s'\n[network]\nrate = '20 Mbit/s'\nrtt = '100 ms'\nqueue = {{ {queue} }}\n{flows}{sparse}"
+        );
+        run(&Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}")))
+    };
+    let fair = scenario("discipline = 'fq-codel'", true);
+    let tail = scenario("limit = '1 BDP'", false);
+    let sparse = &fair.flows[10];
+    assert!(fair.jain > 0.99, "{}", fair.jain);
+    assert!(tail.jain < 0.9, "{}", tail.jain);
+    // its base one-way delay is 10 ms
+    assert!(sparse.owd.p99 < 0.020 && sparse.packets_lost == 0, "{:?}", sparse.owd);
+}
+
+/// RFC 9332: the classic queue stays at its target, and alone in the low-latency queue nobody waits.
+#[test]
+fn dualpi2_keeps_the_classic_queue_at_its_target() {
+    for scheduler in ["weighted", "shifted"] {
+        for ecn in [false, true] {
+            let queue = written(&format!("discipline = 'dualpi2', scheduler = '{scheduler}'"));
+            let mut scenario = bottleneck(60.0, 20_000_000, 25, queue);
+            scenario.warmup = Duration::from_secs(10);
+            let config = Config { ecn, ..Config::linux(1448) };
+            scenario.flows = (0..4).map(|i| bulk(&i.to_string(), "reno", config.clone())).collect();
+            let l = &run(&scenario).links[0];
+            assert!((0.010..0.020).contains(&l.sojourn.mean), "{}", l.sojourn.mean);
+            assert!(l.utilisation > 0.95 && (l.marks > 0) == ecn, "{l:?}");
+        }
     }
 }
 

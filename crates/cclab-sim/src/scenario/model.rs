@@ -4,7 +4,7 @@
 //! quantity a number in its unit, every option a value.
 
 use crate::app::workload::{Page, Sizes, Variate};
-use crate::net::queue::{codel, red};
+use crate::net::queue::{codel, dualpi2, fq_codel, pie, red, step};
 use crate::tcp;
 use cclab_algo::cc;
 use cclab_algo::params::Given;
@@ -91,13 +91,47 @@ pub enum Queue {
         /// Its parameters.
         codel: codel::Config,
     },
+    /// Marking at a step threshold.
+    Step {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        step: step::Config,
+    },
+    /// Fair queueing with controlled delay.
+    FqCodel {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        fq_codel: fq_codel::Config,
+    },
+    /// Proportional integral controller enhanced.
+    Pie {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        pie: pie::Config,
+    },
+    /// Dual queue, coupled.
+    DualPi2 {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        dualpi2: dualpi2::Config,
+    },
 }
 
 impl Queue {
     /// Largest number waiting.
     pub fn limit(&self) -> Limit {
         match *self {
-            Queue::DropTail { limit } | Queue::Red { limit, .. } | Queue::Codel { limit, .. } => limit,
+            Queue::DropTail { limit }
+            | Queue::Red { limit, .. }
+            | Queue::Step { limit, .. }
+            | Queue::Codel { limit, .. }
+            | Queue::FqCodel { limit, .. }
+            | Queue::Pie { limit, .. }
+            | Queue::DualPi2 { limit, .. } => limit,
         }
     }
 }

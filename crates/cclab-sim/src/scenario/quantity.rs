@@ -83,6 +83,11 @@ pub(super) struct Integer {
     pub(super) min: u64,
     pub(super) max: u64,
 }
+/// A number without a unit.
+pub(super) struct Number {
+    pub(super) min: f64,
+    pub(super) max: f64,
+}
 /// `true` or `false`.
 pub(super) struct Flag;
 /// A name: not empty, one line, at most 200 characters.
@@ -399,6 +404,18 @@ impl Kind for Integer {
     }
     fn write(&self, value: &u64) -> Json {
         json!(value)
+    }
+}
+
+impl Kind for Number {
+    type Value = f64;
+    fn read(&self, json: &Json) -> Result<f64, String> {
+        json.as_f64()
+            .filter(|x| (self.min..=self.max).contains(x))
+            .ok_or_else(|| format!("{} is not a number from {} to {}", show(json), self.min, self.max))
+    }
+    fn write(&self, value: &f64) -> Json {
+        if value.fract() == 0.0 { json!(*value as u64) } else { json!(value) }
     }
 }
 

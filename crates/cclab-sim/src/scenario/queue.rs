@@ -2,9 +2,12 @@
 
 use super::link::{Surroundings, bdp_bytes};
 use super::model::{Limit, Queue};
-use super::quantity::{Amount, Amounts, Flag, Or, POSITIVE_TIME, Probability, SIZE, Sizes, TIME, Times, Words};
+use super::quantity::{
+    Amount, Amounts, Flag, Integer, Number, Or, POSITIVE_TIME, Probability, SIZE, Sizes, TIME, Times, Words,
+};
 use super::reader::{Kind, Table};
-use crate::net::queue::{codel, red};
+use crate::net::queue::pie::{self, Estimator};
+use crate::net::queue::{codel, dualpi2, fq_codel, red, step};
 use cclab_algo::math::exp;
 use cclab_algo::{Duration, Rate};
 
@@ -21,7 +24,11 @@ pub(super) struct QueueSpec {
 enum Discipline {
     DropTail,
     Red(RedSpec),
+    Step(StepSpec),
     Codel(CodelSpec),
+    FqCodel(FqCodelSpec),
+    Pie(PieSpec),
+    DualPi2(dualpi2::Config),
 }
 
 /// Names of the disciplines.
@@ -29,9 +36,21 @@ enum Discipline {
 enum Name {
     DropTail,
     Red,
+    Step,
     Codel,
+    FqCodel,
+    Pie,
+    DualPi2,
 }
-const DISCIPLINES: Words<Name> = Words(&[("droptail", Name::DropTail), ("red", Name::Red), ("codel", Name::Codel)]);
+const DISCIPLINES: Words<Name> = Words(&[
+    ("droptail", Name::DropTail),
+    ("red", Name::Red),
+    ("step", Name::Step),
+    ("codel", Name::Codel),
+    ("fq-codel", Name::FqCodel),
+    ("pie", Name::Pie),
+    ("dualpi2", Name::DualPi2),
+]);
 
 const LIMIT: Or<Amounts> = Or("unlimited", Amounts { time: true });
 const AUTO: &str = "auto";
@@ -39,6 +58,14 @@ const THRESHOLD: Or<Amounts> = Or(AUTO, Amounts { time: true });
 const WEIGHT: Or<Probability> = Or(AUTO, Probability);
 const PACKET: Or<Sizes> = Or(AUTO, SIZE);
 const CE_THRESHOLD: Or<Times> = Or("off", TIME);
+const STEP: Amounts = Amounts { time: true };
+const FLOWS: Integer = Integer { min: 1, max: 65_536 };
+const QUANTUM: Sizes = Sizes { min: 1, max: 1_000_000 };
+const COUPLING: Number = Number { min: 0.1, max: 100.0 };
+const GAIN: Number = Number { min: 0.0, max: 1000.0 };
+const FLAVOURS: Words<bool> = Words(&[("paper", false), ("linux", true)]);
+const ESTIMATORS: Words<Estimator> = Words(&[("timestamp", Estimator::Timestamp), ("rate", Estimator::Rate)]);
+const SCHEDULERS: Words<bool> = Words(&[("weighted", false), ("shifted", true)]);
 /// One BDP.
 const ONE_BDP: Amount = Amount::Bdp(1_000_000_000);
 /// What a queue with a discipline holds unless it is told: as much as Linux's qdiscs.
@@ -73,21 +100,40 @@ impl QueueSpec {
             }
         }
         if name != self.discipline.name() {
-            self.limit = if name == Name::DropTail { QueueSpec::before(rate).limit } else { Some(MANY) };
+            self = QueueSpec::new(name, rate, &mut q);
         }
         self.limit = q.or("limit", &LIMIT, self.limit);
-        self.discipline = match (name, self.discipline) {
-            (Name::DropTail, _) => Discipline::DropTail,
-            (Name::Red, Discipline::Red(red)) => Discipline::Red(red.overridden(&mut q)),
-            (Name::Red, _) => {
-                let adaptive = q.peek("adaptive", &Flag).unwrap_or(false);
-                Discipline::Red(RedSpec::new(adaptive).overridden(&mut q))
-            }
-            (Name::Codel, Discipline::Codel(codel)) => Discipline::Codel(codel.overridden(&mut q)),
-            (Name::Codel, _) => Discipline::Codel(CodelSpec::DEFAULT.overridden(&mut q)),
+        self.discipline = match self.discipline {
+            Discipline::DropTail => Discipline::DropTail,
+            Discipline::Red(red) => Discipline::Red(red.overridden(&mut q)),
+            Discipline::Step(step) => Discipline::Step(step.overridden(&mut q)),
+            Discipline::Codel(codel) => Discipline::Codel(codel.overridden(&mut q)),
+            Discipline::FqCodel(fq_codel) => Discipline::FqCodel(fq_codel.overridden(&mut q)),
+            Discipline::Pie(pie) => Discipline::Pie(pie.overridden(&mut q)),
+            Discipline::DualPi2(dualpi2) => Discipline::DualPi2(read_dualpi2(dualpi2, &mut q)),
         };
         t.put("queue", q.finish());
         self
+    }
+
+    /// The defaults of a discipline. Some depend on what `q` says of others.
+    fn new(name: Name, rate: Option<Rate>, q: &mut Table) -> QueueSpec {
+        let many = |discipline| QueueSpec { limit: Some(MANY), discipline };
+        match name {
+            Name::DropTail => QueueSpec::before(rate),
+            Name::Red => many(Discipline::Red(RedSpec::new(q.peek("adaptive", &Flag).unwrap_or(false)))),
+            Name::Step => many(Discipline::Step(StepSpec { threshold: Amount::Packets(20), drop: true })),
+            Name::Codel => many(Discipline::Codel(CodelSpec::DEFAULT)),
+            Name::FqCodel => {
+                let fq_codel = FqCodelSpec { flows: 1024, quantum: 1514, codel: CodelSpec::DEFAULT };
+                QueueSpec { limit: Some(Amount::Packets(10_240)), discipline: Discipline::FqCodel(fq_codel) }
+            }
+            Name::Pie => many(Discipline::Pie(PieSpec::new(q.peek("flavour", &FLAVOURS).unwrap_or(false)))),
+            Name::DualPi2 => QueueSpec {
+                limit: Some(Amount::Time(Duration::from_millis(250))),
+                discipline: Discipline::DualPi2(DUALPI2),
+            },
+        }
     }
 
     /// The queue of the model.
@@ -96,7 +142,19 @@ impl QueueSpec {
         match self.discipline {
             Discipline::DropTail => Queue::DropTail { limit },
             Discipline::Red(red) => Queue::Red { limit, red: red.build(rate, around) },
+            Discipline::Step(StepSpec { threshold, drop }) => {
+                Queue::Step { limit, step: step::Config { threshold: resolve(threshold, rate, around), drop } }
+            }
             Discipline::Codel(codel) => Queue::Codel { limit, codel: codel.build(around) },
+            Discipline::FqCodel(FqCodelSpec { flows, quantum, codel }) => {
+                let fq_codel = fq_codel::Config { flows, quantum, codel: codel.build(around) };
+                Queue::FqCodel { limit, fq_codel }
+            }
+            Discipline::Pie(PieSpec { packet_size, pie }) => {
+                let mean_packet = packet_size.unwrap_or(around.packet);
+                Queue::Pie { limit, pie: pie::Config { mean_packet, ..pie } }
+            }
+            Discipline::DualPi2(dualpi2) => Queue::DualPi2 { limit, dualpi2 },
         }
     }
 }
@@ -106,7 +164,11 @@ impl Discipline {
         match self {
             Discipline::DropTail => Name::DropTail,
             Discipline::Red(_) => Name::Red,
+            Discipline::Step(_) => Name::Step,
             Discipline::Codel(_) => Name::Codel,
+            Discipline::FqCodel(_) => Name::FqCodel,
+            Discipline::Pie(_) => Name::Pie,
+            Discipline::DualPi2(_) => Name::DualPi2,
         }
     }
 }
@@ -263,4 +325,114 @@ impl CodelSpec {
             ce_threshold: self.ce_threshold,
         }
     }
+}
+
+/// A step threshold as written.
+#[derive(Clone, Copy, Debug)]
+struct StepSpec {
+    threshold: Amount,
+    drop: bool,
+}
+
+impl StepSpec {
+    fn overridden(self, q: &mut Table) -> StepSpec {
+        StepSpec { threshold: q.or("threshold", &STEP, self.threshold), drop: q.or("drop", &Flag, self.drop) }
+    }
+}
+
+/// FQ-CoDel as written.
+#[derive(Clone, Copy, Debug)]
+struct FqCodelSpec {
+    flows: u64,
+    quantum: u64,
+    codel: CodelSpec,
+}
+
+impl FqCodelSpec {
+    fn overridden(self, q: &mut Table) -> FqCodelSpec {
+        FqCodelSpec {
+            flows: q.or("flows", &FLOWS, self.flows),
+            quantum: q.or("quantum", &QUANTUM, self.quantum),
+            codel: self.codel.overridden(q),
+        }
+    }
+}
+
+/// PIE as written; what is automatic is `None`.
+#[derive(Clone, Copy, Debug)]
+struct PieSpec {
+    packet_size: Option<u64>,
+    pie: pie::Config,
+}
+
+impl PieSpec {
+    /// RFC 8033 §4; Linux turns derandomisation on.
+    fn new(linux: bool) -> PieSpec {
+        let pie = pie::Config {
+            target: Duration::from_millis(15),
+            interval: Duration::from_millis(15),
+            burst: Duration::from_millis(150),
+            alpha: 0.125,
+            beta: 1.25,
+            estimator: Estimator::Timestamp,
+            derandomise: linux,
+            linux,
+            ecn: true,
+            ecn_limit: 0.1,
+            mean_packet: 0,
+        };
+        PieSpec { packet_size: None, pie }
+    }
+
+    fn overridden(self, q: &mut Table) -> PieSpec {
+        let old = self.pie;
+        let pie = pie::Config {
+            target: q.or("target", &POSITIVE_TIME, old.target),
+            interval: q.or("interval", &POSITIVE_TIME, old.interval),
+            burst: q.or("burst", &TIME, old.burst),
+            alpha: q.or("alpha", &GAIN, old.alpha),
+            beta: q.or("beta", &GAIN, old.beta),
+            estimator: q.or("estimator", &ESTIMATORS, old.estimator),
+            derandomise: q.or("derandomise", &Flag, old.derandomise),
+            linux: q.or("flavour", &FLAVOURS, old.linux),
+            ecn: q.or("ecn", &Flag, old.ecn),
+            ecn_limit: q.or("ecn_limit", &Probability, old.ecn_limit),
+            mean_packet: 0,
+        };
+        PieSpec { packet_size: q.or("packet_size", &PACKET, self.packet_size), pie }
+    }
+}
+
+/// RFC 9332 appendix A.1, with Tupdate and the gains as its text has them.
+const DUALPI2: dualpi2::Config = dualpi2::Config {
+    target: Duration::from_millis(15),
+    interval: Duration::from_millis(16),
+    alpha: 0.16,
+    beta: 3.2,
+    coupling: 2.0,
+    ramp_min: Duration::from_micros(800),
+    ramp_max: Duration::from_micros(1200),
+    shifted: false,
+    shift: Duration::from_millis(50),
+    classic_share: 1.0 / 16.0,
+};
+
+fn read_dualpi2(old: dualpi2::Config, q: &mut Table) -> dualpi2::Config {
+    let new = dualpi2::Config {
+        target: q.or("target", &POSITIVE_TIME, old.target),
+        interval: q.or("interval", &POSITIVE_TIME, old.interval),
+        alpha: q.or("alpha", &GAIN, old.alpha),
+        beta: q.or("beta", &GAIN, old.beta),
+        coupling: q.or("coupling", &COUPLING, old.coupling),
+        ramp_min: q.or("ramp_min", &TIME, old.ramp_min),
+        ramp_max: q.or("ramp_max", &TIME, old.ramp_max),
+        shifted: q.or("scheduler", &SCHEDULERS, old.shifted),
+        shift: q.or("shift", &TIME, old.shift),
+        classic_share: q.or("classic_share", &Probability, old.classic_share),
+    };
+    if new.ramp_max < new.ramp_min && (q.raw("ramp_min").is_some() || q.raw("ramp_max").is_some()) {
+        let [min, max] = [new.ramp_min, new.ramp_max].map(|delay| TIME.write(&delay));
+        q.mistake("ramp_max", format!("{max} is below ramp_min, {min}"));
+    }
+    new
 }

@@ -100,12 +100,84 @@ const QUEUES: &[Entry] = &[
         ]],
     },
     Entry {
+        name: "step",
+        summary: "marks what finds more than a threshold waiting, as a DCTCP switch does",
+        source: "Alizadeh et al., SIGCOMM 2010",
+        fields: &[&[
+            LIMIT,
+            ("threshold", "amount", "20 packets", "K: a packet that finds more than this waiting is marked"),
+            ("drop", "flag", "true", "there, packets of transports that do not know ECN are dropped"),
+        ]],
+    },
+    Entry {
         name: "codel",
         summary: "controlled delay: drops ever faster while packets wait longer than the target",
         source: "RFC 8289",
-        fields: &[&[LIMIT, TARGET, INTERVAL, MTU, ECN, CE_THRESHOLD]],
+        fields: &[&[LIMIT], CODEL],
+    },
+    Entry {
+        name: "fq-codel",
+        summary: "fair queueing by deficit round robin, sparse flows first, CoDel on each queue",
+        source: "RFC 8290",
+        fields: &[
+            &[
+                ("limit", "amount", "10240 packets", "largest amount waiting in all queues"),
+                ("flows", "integer from 1 to 65536", "1024", "queues over which flows are hashed"),
+                ("quantum", "size", "1514 B", "bytes that a queue may send in one turn"),
+            ],
+            CODEL,
+        ],
+    },
+    Entry {
+        name: "pie",
+        summary: "a proportional-integral controller keeps the delay at its target by random drops",
+        source: "RFC 8033",
+        fields: &[&[
+            LIMIT,
+            ("target", "time", "15 ms", "delay to be kept"),
+            ("interval", "time", "15 ms", "time between updates of the probability"),
+            ("burst", "time", "150 ms", "nothing is dropped for so long after a calm time"),
+            ("alpha", "number", "0.125", "gain of the deviation from the target, 1/s"),
+            ("beta", "number", "1.25", "gain of the change since the last update, 1/s"),
+            (
+                "estimator",
+                "timestamp, rate",
+                "timestamp",
+                "how the delay is found: as packets waited, or backlog over rate",
+            ),
+            ("derandomise", "flag", "false", "drops keep a distance from each other; true for the flavour linux"),
+            ("flavour", "paper, linux", "paper", "linux: 2 % more above 250 ms, decay by 1/64"),
+            ECN,
+            ("ecn_limit", "probability", "10%", "from this probability on packets are dropped all the same"),
+            ("packet_size", "size", "auto", "bytes of a mean packet; the largest of the flows unless given"),
+        ]],
+    },
+    Entry {
+        name: "dualpi2",
+        summary: "two coupled queues: L4S senders see marks and hardly any delay, the others a PI controller",
+        source: "RFC 9332",
+        fields: &[&[
+            ("limit", "amount", "250 ms", "largest amount waiting in both queues"),
+            ("target", "time", "15 ms", "delay of the classic queue to be kept"),
+            ("interval", "time", "16 ms", "time between updates of the probability"),
+            ("alpha", "number", "0.16", "gain of the deviation from the target, 1/s"),
+            ("beta", "number", "3.2", "gain of the change since the last update, 1/s"),
+            (
+                "coupling",
+                "number",
+                "2",
+                "k: the low-latency queue marks with k times the root of the other's probability",
+            ),
+            ("ramp_min", "time", "800 us", "delay up to which the low-latency queue marks nothing of its own"),
+            ("ramp_max", "time", "1.2 ms", "delay from which on it marks everything"),
+            ("scheduler", "weighted, shifted", "weighted", "whose turn it is: by weight, or who has waited longer"),
+            ("shift", "time", "50 ms", "shifted: so much longer do low-latency packets seem to have waited"),
+            ("classic_share", "probability", "6.25%", "weighted: share of the bytes that is the classic queue's"),
+        ]],
     },
 ];
+/// Fields of CoDel.
+const CODEL: &[Field] = &[TARGET, INTERVAL, MTU, ECN, CE_THRESHOLD];
 const TARGET: Field = ("target", "time", "5 ms", "acceptable standing delay in the queue");
 const INTERVAL: Field =
     ("interval", "time", "100 ms", "within it the delay must be below the target once: a worst-case RTT");

@@ -6,16 +6,24 @@
 //! an event for each packet's departure.
 
 pub mod codel;
+pub mod dualpi2;
+pub mod fq_codel;
+pub mod pie;
 pub mod red;
+pub mod step;
 
 use codel::Codel;
+use dualpi2::DualPi2;
+use fq_codel::FqCodel;
+use pie::Pie;
 use red::Red;
+use step::Step;
 
 use super::Reason;
 use super::packet::{CE, Packet};
 use crate::scenario::{Limit, Queue};
 use cclab_algo::rng::Stream;
-use cclab_algo::{Rate, Time};
+use cclab_algo::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
 /// What a discipline sees of its link.
@@ -151,6 +159,16 @@ impl Fifo {
         self.bytes -= u64::from(packet.size);
         Some((at, packet))
     }
+    pub(super) fn len(&self) -> usize {
+        self.packets.len()
+    }
+    pub(super) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+    /// How long the first has waited; zero when there is none.
+    pub(super) fn head_delay(&self, now: Time) -> Duration {
+        self.packets.front().map_or(Duration::ZERO, |&(at, _)| now.since(at))
+    }
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -175,7 +193,11 @@ impl Kind {
         match *queue {
             Queue::DropTail { .. } => Kind::DropTail,
             Queue::Red { red, .. } => Kind::Arrival(Box::new(Red::new(red, stream))),
+            Queue::Step { step, .. } => Kind::Arrival(Box::new(Step::new(step))),
             Queue::Codel { codel, .. } => Kind::Served(Box::new(Codel::new(codel))),
+            Queue::FqCodel { fq_codel, .. } => Kind::Served(Box::new(FqCodel::new(fq_codel, stream))),
+            Queue::Pie { pie, .. } => Kind::Served(Box::new(Pie::new(pie, stream))),
+            Queue::DualPi2 { dualpi2, .. } => Kind::Served(Box::new(DualPi2::new(dualpi2))),
         }
     }
 }

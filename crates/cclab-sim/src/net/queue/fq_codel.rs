@@ -1,0 +1,222 @@
+//! Fair queueing with controlled delay: Høiland-Jørgensen et al., RFC 8290.
+//!
+//! Deficit round robin over the queues of hashed flows, those with little to send first; CoDel on each of them.
+
+use super::codel::{self, Law};
+use super::{Fifo, Ledger, Scheduler, View};
+use crate::net::{Packet, Reason};
+use cclab_algo::Time;
+use cclab_algo::rng::Stream;
+use std::collections::VecDeque;
+
+/// An overflow drops half the bytes of the fattest queue, but at most so many packets (RFC 8290 §4.1).
+const DROP_BATCH: usize = 64;
+
+/// Parameters of FQ-CoDel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Queues; flows are spread over them by a hash.
+    pub flows: u64,
+    /// Bytes that a queue may send in one turn.
+    pub quantum: u64,
+    /// CoDel of each queue.
+    pub codel: codel::Config,
+}
+
+/// The queue of the flows of one hash value.
+#[derive(Default)]
+struct Flow {
+    queue: Fifo,
+    law: Law,
+    /// Bytes that it may still send in this turn.
+    deficit: i64,
+    /// Whether it is on one of the lists.
+    active: bool,
+}
+
+/// FQ-CoDel at work.
+pub struct FqCodel {
+    config: Config,
+    /// What the hash is mixed with, so that other flows collide in another run.
+    perturbation: u64,
+    flows: Vec<Flow>,
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+}
+
+impl FqCodel {
+    /// Empty queues; the hash is drawn from `rng`.
+    pub fn new(config: Config, mut rng: Stream) -> FqCodel {
+        FqCodel {
+            config,
+            perturbation: rng.below(u64::MAX),
+            flows: (0..config.flows).map(|_| Flow::default()).collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+        }
+    }
+
+    /// The queue of a packet. Addresses and ports are those of flow and direction.
+    fn hash(&self, packet: &Packet) -> usize {
+        let five_tuple = u64::from(packet.flow) << 1 | u64::from(packet.forward);
+        // SplitMix64 (Steele, Lea & Flood 2014)
+        let mut x = (self.perturbation ^ five_tuple).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ (x >> 31)) % self.config.flows) as usize
+    }
+
+    /// Drops from the head of the queue with the most bytes. (If a byte limit is passed by a large packet after small ones
+    /// were dropped, the next arrival makes up for it.)
+    fn drop_from_fattest(&mut self, ledger: &mut Ledger) {
+        let fattest = self.flows.iter_mut().rev().max_by_key(|flow| flow.queue.bytes());
+        let queue = &mut fattest.expect("there is a queue at least").queue;
+        let half = queue.bytes() / 2;
+        for _ in 0..DROP_BATCH {
+            let Some((_, packet)) = queue.pop() else { break };
+            ledger.drop(packet, Reason::Dropped);
+            if queue.bytes() <= half {
+                break;
+            }
+        }
+    }
+}
+
+impl Scheduler for FqCodel {
+    fn enqueue(&mut self, view: &View, packet: Packet, ledger: &mut Ledger) -> Result<(), Reason> {
+        let index = self.hash(&packet);
+        let flow = &mut self.flows[index];
+        flow.queue.push(view.now, packet);
+        if !flow.active {
+            flow.active = true;
+            flow.deficit = self.config.quantum as i64;
+            self.new.push_back(index);
+        }
+        if view.full {
+            self.drop_from_fattest(ledger);
+        }
+        Ok(())
+    }
+
+    fn dequeue(&mut self, view: &View, ledger: &mut Ledger) -> Option<(Time, Packet)> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let index = *if is_new { &self.new } else { &self.old }.front()?;
+            let flow = &mut self.flows[index];
+            if flow.deficit <= 0 {
+                flow.deficit += self.config.quantum as i64;
+                if is_new { &mut self.new } else { &mut self.old }.pop_front();
+                self.old.push_back(index);
+                continue;
+            }
+            if let Some((at, packet)) = flow.law.dequeue(view.now, &mut flow.queue, &self.config.codel, ledger) {
+                flow.deficit -= i64::from(packet.size);
+                return Some((at, packet));
+            }
+            // A new queue that is empty waits its turn among the old ones, lest it be new again at once.
+            if is_new {
+                self.new.pop_front();
+                self.old.push_back(index);
+            } else {
+                self.old.pop_front();
+                flow.active = false;
+            }
+        }
+    }
+
+    fn each(&self, each: &mut dyn FnMut(&Packet)) {
+        self.flows.iter().for_each(|flow| flow.queue.each(each));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cclab_algo::{Duration, Rate};
+
+    fn fq(quantum: u64) -> FqCodel {
+        let codel = codel::Config {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            mtu: 1500,
+            ecn: true,
+            ce_threshold: None,
+        };
+        FqCodel::new(Config { flows: 1024, quantum, codel }, Stream::new(1, "fq"))
+    }
+    fn view(packets: u64, full: bool) -> View {
+        View { now: Time(1), packets, bytes: 0, free_at: Time(2), rate: Some(Rate(1)), full }
+    }
+    fn put(fq: &mut FqCodel, flow: usize, number: u64, size: u32) {
+        let taken = fq.enqueue(&view(0, false), Packet::udp(flow, Time(1), number, size), &mut Ledger::default());
+        assert_eq!(taken, Ok(()));
+    }
+    fn flows(fq: &mut FqCodel, n: usize) -> Vec<u32> {
+        let mut next = || fq.dequeue(&view(0, false), &mut Ledger::default());
+        (0..n).map_while(|_| Some(next()?.1.flow)).collect()
+    }
+
+    /// Each turn is worth a quantum of bytes, whatever the size of the packets.
+    #[test]
+    fn turns_are_of_bytes() {
+        let mut fq = fq(1500);
+        for number in 0..30 {
+            put(&mut fq, 1, number, 1500);
+            put(&mut fq, 2, number, 500);
+        }
+        // the first turns of the new queues, then round after round
+        assert_eq!(flows(&mut fq, 12), [1, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2]);
+    }
+
+    /// A queue that was empty goes before those with a backlog, once.
+    #[test]
+    fn sparse_flows_go_first() {
+        let mut fq = fq(1500);
+        for number in 0..10 {
+            put(&mut fq, 1, number, 1500);
+            put(&mut fq, 2, number, 1500);
+        }
+        assert_eq!(flows(&mut fq, 4), [1, 2, 1, 2]);
+        put(&mut fq, 3, 0, 100);
+        assert_eq!(flows(&mut fq, 1), [3]);
+        // it is served as new, found empty, and has to queue behind the others before it may be new again
+        assert_eq!(flows(&mut fq, 1), [1]);
+        put(&mut fq, 3, 1, 100);
+        put(&mut fq, 4, 0, 100);
+        assert_eq!(flows(&mut fq, 4), [4, 3, 2, 1]);
+    }
+
+    /// Of a full queue of 100, half the bytes of the fattest go, the oldest first, at most 64 packets.
+    #[test]
+    fn overflow_is_paid_by_the_fattest() {
+        for (packets, size, dropped) in [(80, 1500, 40), (300, 1000, 64)] {
+            let mut fq = fq(1500);
+            (0..10).for_each(|number| put(&mut fq, 1, number, 1500));
+            (0..packets).for_each(|number| put(&mut fq, 2, number, size));
+            let mut ledger = Ledger::default();
+            let newest = Packet::udp(3, Time(1), 0, 100);
+            assert_eq!(fq.enqueue(&view(packets + 10, true), newest, &mut ledger), Ok(()));
+            assert_eq!(ledger.dropped.len(), dropped);
+            let from_two = |(packet, reason): &(Packet, Reason)| packet.flow == 2 && *reason == Reason::Dropped;
+            assert!(ledger.dropped.iter().all(from_two));
+            let mut left = 0;
+            fq.each(&mut |_| left += 1);
+            assert_eq!(left, packets as usize + 11 - dropped);
+        }
+    }
+
+    /// n flows over 1024 queues: a given one shares its queue with probability 1 - (1 - 1/1024)^(n - 1).
+    #[test]
+    fn collisions() {
+        let n = 100;
+        let mut shared = 0;
+        for run in 0..1000 {
+            let mut fq = fq(1500);
+            fq.perturbation = Stream::new(run, "perturbation").below(u64::MAX);
+            let queue = |flow| fq.hash(&Packet::udp(flow, Time(1), 0, 100));
+            shared += u32::from((1..n).any(|other| queue(other) == queue(0)));
+        }
+        // 9.2 % of 1000: sd 9.1, five of them
+        assert!((f64::from(shared) - 92.0).abs() < 46.0, "{shared}");
+    }
+}
