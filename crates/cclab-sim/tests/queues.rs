@@ -137,7 +137,7 @@ fn pie_keeps_the_delay_at_its_target() {
     for (options, ecn) in [("", false), (", estimator = 'rate'", false), (", flavour = 'linux'", false), ("", true)] {
         let mut scenario = bottleneck(100.0, 10_000_000, 50, written(&format!("discipline = 'pie'{options}")));
         scenario.warmup = Duration::from_secs(20);
-        let config = Config { ecn, ..Config::linux(1448) };
+        let config = Config { ecn: if ecn { tcp::Ecn::On } else { tcp::Ecn::Off }, ..Config::linux(1448) };
         scenario.flows = (0..5).map(|i| bulk(&i.to_string(), "reno", config.clone())).collect();
         let l = &run(&scenario).links[0];
         assert!((0.010..0.020).contains(&l.sojourn.mean), "{options}: {}", l.sojourn.mean);
@@ -177,13 +177,42 @@ fn dualpi2_keeps_the_classic_queue_at_its_target() {
             let queue = written(&format!("discipline = 'dualpi2', scheduler = '{scheduler}'"));
             let mut scenario = bottleneck(60.0, 20_000_000, 25, queue);
             scenario.warmup = Duration::from_secs(10);
-            let config = Config { ecn, ..Config::linux(1448) };
+            let config = Config { ecn: if ecn { tcp::Ecn::On } else { tcp::Ecn::Off }, ..Config::linux(1448) };
             scenario.flows = (0..4).map(|i| bulk(&i.to_string(), "reno", config.clone())).collect();
             let l = &run(&scenario).links[0];
             assert!((0.010..0.020).contains(&l.sojourn.mean), "{}", l.sojourn.mean);
             assert!(l.utilisation > 0.95 && (l.marks > 0) == ecn, "{l:?}");
         }
     }
+}
+
+/// RFC 9332 §1.2: a scalable and a classic flow with the same base RTT share within a factor of two, and the packets of the
+/// former hardly wait.
+#[test]
+fn dualpi2_couples_prague_and_cubic() {
+    let text = "duration = '60 s'\nwarmup = '20 s'\n[network]\nrate = '40 Mbit/s'\nrtt = '25 ms'\n\
+                queue = { discipline = 'dualpi2' }\n[[flows]]\ncc = 'prague'\n[[flows]]\ncc = 'cubic'\n";
+    let result = run(&Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}")));
+    let [prague, cubic] = &result.flows[..] else { panic!("two flows") };
+    let ratio = prague.goodput_bps / cubic.goodput_bps;
+    let waited = [prague, cubic].map(|flow| flow.owd.p99 - 0.0125);
+    println!("dualpi2: prague {:.2} of cubic, p99 {waited:.4?}, {:.3} used", ratio, result.links[0].utilisation);
+    assert!((0.5..2.0).contains(&ratio), "{ratio}");
+    assert!(waited[0] < 0.002 && result.links[0].utilisation > 0.95, "{waited:?}");
+}
+
+/// DCTCP, SIGCOMM 2010, §3.3: with K = 20 packets at 1 Gbit/s the queue stays about K and the link full.
+#[test]
+fn dctcp_keeps_the_queue_about_the_step() {
+    let text = "duration = '2 s'\nwarmup = '1 s'\n[network]\nrate = '1 Gbit/s'\nrtt = '200 us'\n\
+                queue = { discipline = 'step', threshold = '20 packets' }\n[[flows]]\ncc = 'dctcp'\ncount = 2\n";
+    let result = run(&Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}")));
+    let l = &result.links[0];
+    println!(
+        "dctcp: mean {:.1} max {} used {:.3} drops {}",
+        l.queue_mean_packets, l.queue_max_packets, l.utilisation, l.drops
+    );
+    assert!((10.0..30.0).contains(&l.queue_mean_packets) && l.drops == 0 && l.utilisation > 0.95, "{l:?}");
 }
 
 /// What came in went out, was dropped or waits; whoever is asked.
