@@ -42,7 +42,7 @@ def dying(change):
 os.replace, os.fsync, pathlib.Path.unlink = dying(os.replace), dying(os.fsync), dying(pathlib.Path.unlink)
 cclab.Study.load(sys.argv[1]).run(sys.argv[2])
 """
-PATIENCE = 60.0  # seconds for what takes one on an idle machine
+PATIENCE = 300.0  # seconds for what takes a few on an idle machine
 
 
 def study(duration: str, replications: int) -> cclab.Study:
@@ -102,7 +102,7 @@ def processes():
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory) -> str:
     place = tmp_path_factory.mktemp("undisturbed")
-    study("20 s", 30).run(place)
+    study("5 s", 40).run(place)
     assert not runs_twice(place)
     return tables(place)
 
@@ -112,7 +112,7 @@ def test_killed_ten_times_at_random_moments(processes, undisturbed, tmp_path):
     seed = random.randrange(10**6)
     print(f"random.seed({seed})")
     chance = random.Random(seed)
-    file, place = to_toml(study("20 s", 30), tmp_path / "study.toml"), tmp_path / "store"
+    file, place = to_toml(study("5 s", 40), tmp_path / "study.toml"), tmp_path / "store"
     before: set[str] = set()
     for _ in range(10):
         sweep = processes(sys.executable, "-c", SWEEP, file, place)
@@ -126,10 +126,13 @@ def test_killed_ten_times_at_random_moments(processes, undisturbed, tmp_path):
         if after:
             assert cclab.load(place).table("runs").height == len(after)
         before = after
-    assert len(before) < 90
+    assert len(before) < 120
     assert processes(sys.executable, "-c", SWEEP, file, place).wait(PATIENCE) == 0
     assert tables(place) == undisturbed
     assert not runs_twice(place)
+    for path in (place / "tmp").iterdir():  # what was being written goes once it is old
+        os.utime(path, (1.0, 1.0))
+    Store(place, create=True)
     assert not list((place / "tmp").iterdir())
 
 
@@ -138,7 +141,7 @@ def test_killed_ten_times_between_two_changes_to_files(processes, undisturbed, t
     seed = random.randrange(10**6)
     print(f"random.seed({seed})")
     chance = random.Random(seed)
-    file, place = to_toml(study("20 s", 30), tmp_path / "study.toml"), tmp_path / "store"
+    file, place = to_toml(study("5 s", 40), tmp_path / "study.toml"), tmp_path / "store"
     before: set[str] = set()
     for _ in range(10):
         changes = chance.randrange(4, 36)
@@ -152,17 +155,17 @@ def test_killed_ten_times_between_two_changes_to_files(processes, undisturbed, t
 
 def test_two_sweeps_into_one_store_at_once(processes, undisturbed, tmp_path):
     """They share the work: every run is run once."""
-    file, place = to_toml(study("20 s", 30), tmp_path / "study.toml"), tmp_path / "store"
+    file, place = to_toml(study("5 s", 40), tmp_path / "study.toml"), tmp_path / "store"
     both = [processes(sys.executable, "-c", SWEEP, file, place) for _ in range(2)]
     assert [process.wait(PATIENCE) for process in both] == [0, 0]
     assert tables(place) == undisturbed
     assert not runs_twice(place)
-    assert len(Store(place).timings()) == 90
+    assert len(Store(place).timings()) == 120
 
 
 def test_one_of_two_sweeps_is_killed(processes, undisturbed, tmp_path):
     """The other takes over what it had claimed."""
-    file, place = to_toml(study("20 s", 30), tmp_path / "study.toml"), tmp_path / "store"
+    file, place = to_toml(study("5 s", 40), tmp_path / "study.toml"), tmp_path / "store"
     first, second = (processes(sys.executable, "-c", SWEEP, file, place) for _ in range(2))
     until(lambda: len(finished(place)) >= 5, first)
     first.kill()
@@ -214,10 +217,10 @@ def commands_of_the_guide() -> list[list[str]]:
     return [shlex.split(line.removeprefix("$ "), comments=True) for line in block[1].splitlines()]
 
 
-def test_a_cluster_that_loses_a_worker(processes, undisturbed, tmp_path):
+def test_a_cluster_that_loses_a_worker(processes, tmp_path):
     """Dask with two worker processes, started as the guide says; one is killed in the middle of a run."""
     scheduler, worker, sweep = commands_of_the_guide()
-    to_toml(study("20 s", 30), tmp_path / "study.toml")
+    to_toml(study("20 s", 8), tmp_path / "study.toml")
     place = tmp_path / sweep[sweep.index("--out") + 1]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     options = {"cwd": tmp_path, "env": {**os.environ, "PATH": path}, "stderr": subprocess.DEVNULL}
@@ -230,8 +233,9 @@ def test_a_cluster_that_loses_a_worker(processes, undisturbed, tmp_path):
     out, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, err.decode()
     assert out.decode() == f"{place.relative_to(tmp_path)}\n"
-    assert tables(place) == undisturbed
     assert not runs_twice(place)
+    study("20 s", 8).run(tmp_path / "undisturbed")
+    assert tables(place) == tables(tmp_path / "undisturbed")
 
 
 def test_no_cluster_no_traceback(cli, tmp_path, monkeypatch):

@@ -167,7 +167,7 @@ class Sweep:
                 self._stop.set()
                 if executor is None:
                     pool.shutdown(wait=True, cancel_futures=True)
-            self.store.merge()
+        self.store.merge()
         self._tell(last=True)
 
     def _work_off(self, queue: deque[_Run], pool: Executor) -> None:

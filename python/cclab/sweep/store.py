@@ -24,6 +24,7 @@ import json
 import os
 import re
 import socket
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ MANIFEST = "sweep.json"
 PART = 500  # runs; so many single files become one
 PART_BYTES = 16 << 20
 _ATTEMPTS = 100
+_ABANDONED = 60.0  # seconds
 _OURS = {MANIFEST, "report.html", "runs", "failures", "timings", "samples", "tmp", "claims"}
 _OVER_TIME = {"samples", "link_samples", "signals", "packets"}
 _SINGLE = re.compile(r"([0-9a-f]{64})\.parquet")
@@ -101,11 +103,12 @@ class Store:
             )
 
     def _remove_leftovers(self) -> None:
-        """What killed processes of this machine were writing."""
+        """What killed processes of this machine were writing; not too soon, for another's may bear the same name."""
         for path in list((self.place / "tmp").iterdir()):
-            host, pid, _ = path.name.rsplit(".", 2)
-            if host == _HOST and not _alive(int(pid)):
-                path.unlink(missing_ok=True)
+            writer = re.fullmatch(rf"{re.escape(_HOST)}\.(\d+)\.\d+", path.name)
+            with contextlib.suppress(FileNotFoundError):
+                if writer and not _alive(int(writer[1])) and time.time() - path.stat().st_mtime > _ABANDONED:
+                    path.unlink()
 
     def _write(self, path: Path, data: bytes) -> None:
         partial = self.place / "tmp" / f"{_HOST}.{os.getpid()}.{next(_COUNT)}"
@@ -210,7 +213,7 @@ class Store:
 
     def merge(self) -> None:
         """Make one file of many single ones; small parts, too. Done by one process at a time."""
-        if not self._lock(_MERGING):
+        if not any(map(_SINGLE.fullmatch, os.listdir(self.runs))) or not self._lock(_MERGING):
             return
         try:
             with contextlib.suppress(FileNotFoundError):  # where there are no locks, another process may merge, too
