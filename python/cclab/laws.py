@@ -149,12 +149,16 @@ def fingerprint(scenario: Mapping[str, Any]) -> dict[str, str]:
     return {f"law:{name}": hashlib.sha256(_LAWS[name].code.encode()).hexdigest() for name in used}
 
 
-def ship() -> bytes:
-    """All laws written in Python as bytes, for `install` in another process of the same version of Python."""
+def ship(scenario: Mapping[str, Any] | None = None) -> bytes:
+    """The laws written in Python that a scenario (as a dict) names, or all of them, as bytes.
+
+    They are for `install` in another process of the same version of Python.
+    """
     import cloudpickle
 
-    files = list(dict.fromkeys(law.file for law in _LAWS.values() if law.file is not None))
-    classes = [law.cls for law in _LAWS.values() if law.file is None]
+    wanted = [law for name, law in _LAWS.items() if scenario is None or name in set(_names(scenario))]
+    files = list(dict.fromkeys(law.file for law in wanted if law.file is not None))
+    classes = [law.cls for law in wanted if law.file is None]
     # By value: a worker has not imported the module in which a notebook or a script defined them.
     with _by_value(classes):
         return bytes(cloudpickle.dumps((files, classes, {c: _LAWS[c.name].code for c in classes})))

@@ -772,3 +772,14 @@ def test_a_law_of_a_file_in_a_sweep_from_the_command_line(cli, folder):
     law = write(folder / "law.py", LAW.format(name="FiledLaw", body="", a=1))
     path = write(folder / "law.toml", 'scenario = "base.toml"\n[vary]\nflows.0.cc = ["reno", "filed-law"]')
     assert cli("sweep", path, "--out", folder / "store", "--algorithms", law)[0] == 0
+
+
+def test_a_law_that_cannot_travel_stops_the_sweep(base, tmp_path, monkeypatch):
+    """That is no failure of every run."""
+    from cclab import laws
+
+    laws.load(write(tmp_path / "law.py", LAW.format(name="StuckLaw", body="", a=1)))
+    monkeypatch.setattr(laws, "ship", lambda _: b"not a pickle")
+    with executors.processes(1) as pool, pytest.raises(cclab.StudyError, match="cannot be sent to a worker"):
+        cclab.Study(base).vary({"flows.0.cc": ["stuck-law"]}).run(tmp_path / "store", executor=pool)
+    assert cclab.load(tmp_path / "store").status()["failed"] == 0

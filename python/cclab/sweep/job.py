@@ -69,16 +69,16 @@ def run_job(job: Job, progress: Callable[[float], None] | None = None) -> Outcom
     """Run it; an error of the run is an outcome, too.
 
     Raises:
-        StudyError: this worker has another build of cclab than the one that handed the job out.
+        StudyError: this worker has another build of cclab than who handed the job out, or cannot take its laws.
     """
     if job.core != core_digest():
         raise StudyError(
             f"a worker has another build of cclab (core {core_digest()[:8]}, here {job.core[:8]}); "
             "install the same wheel everywhere"
         )
+    if job.laws is not None:
+        _install(job.laws)
     try:
-        if job.laws is not None:
-            _install(job.laws)
         raw, wall_s, cpu_s = simulate(job.scenario, job.seed, job.backend, progress)
     except Stopped:
         raise
@@ -89,7 +89,12 @@ def run_job(job: Job, progress: Callable[[float], None] | None = None) -> Outcom
 
 @cache
 def _install(shipped: bytes) -> None:
-    laws.install(shipped)
+    try:
+        laws.install(shipped)
+    except Exception as error:
+        raise StudyError(
+            f"a law written in Python cannot be sent to a worker: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _told(error: Exception) -> str:

@@ -112,7 +112,6 @@ class Sweep:
             key: _Run(key, p, r) for p, keys in reversed(list(enumerate(plan.keys))) for r, key in enumerate(keys)
         }
         self._costs = Costs(plan.work)
-        self._laws = laws.ship() if laws.registered() else None
         self._shares: dict[str, float] = {}  # of runs under way in threads
         self._stop = threading.Event()
         self._done: set[str] = set()
@@ -227,7 +226,9 @@ class Sweep:
         job = Job(run.key, scenario, seed, self.design.backend, core_digest())
         if isinstance(pool, ThreadPoolExecutor):
             return pool.submit(run_job, job, partial(self._share, run.key))
-        return pool.submit(run_job, replace(job, laws=self._laws))
+        if laws.registered() and laws.fingerprint(written := scenario.to_dict(full=True)):
+            job = replace(job, laws=laws.ship(written))
+        return pool.submit(run_job, job)
 
     def _share(self, key: str, done: float) -> None:
         if self._stop.is_set():
