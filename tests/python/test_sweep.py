@@ -111,6 +111,16 @@ def test_a_run_is_the_run_of_its_scenario(run, base):
     assert links.height == 12 * base.run().links.height
 
 
+def test_background_and_its_completion_times_are_tables_too(base, tmp_path):
+    busy = base.replace({"background": [{"kind": "web", "cc": "cubic", "load": "20%"}], "duration": "2 s"})
+    done = cclab.Study(busy).vary({"network.rtt": ["10 ms", "40 ms"]}).run(tmp_path)
+    alone = busy.run(seed=1)
+    for name in ("background", "fct"):
+        mine = done.table(name).filter(pl.col("network.rtt") == "40 ms").select(getattr(alone, name).columns)
+        assert mine.equals(getattr(alone, name), null_equal=True)
+    assert done.tables() == ["runs", "flows", "links", "background", "fct", "failures", "timings"]
+
+
 MISTAKES = [
     (lambda s: s.vary(), "vary: name a path and its values"),
     (lambda s: s.vary({"network.rtt": "10 ms"}), "network.rtt: '10 ms' is not a list of values; write ['10 ms']"),

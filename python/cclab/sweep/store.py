@@ -32,6 +32,7 @@ from typing import Any
 import polars as pl
 
 from cclab.errors import ResultError
+from cclab.results import _table_of
 from cclab.store import errors_name
 
 SCHEMA = "cclab.sweep/1"
@@ -56,7 +57,7 @@ def row_of(key: str, raw: Mapping[str, Any]) -> pl.DataFrame:
         schema_overrides={"events": pl.Int64, "data_packets": pl.Int64},
     )  # fmt: skip
     tables = {name: value for name, value in raw.items() if isinstance(value, Mapping) and name not in _OVER_TIME}
-    return row.with_columns(pl.DataFrame(columns).to_struct(name).implode() for name, columns in tables.items())
+    return row.with_columns(_table_of(dict(columns)).to_struct(name).implode() for name, columns in tables.items())
 
 
 def is_store(place: Path) -> bool:
