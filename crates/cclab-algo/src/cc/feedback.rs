@@ -31,8 +31,7 @@ pub enum Feedback {
     QuickStart {
         /// Rate code N, 40 kbit/s · 2^N; 0 denies.
         rate: u8,
-        /// Lowered by each router that takes part. In the response: what routers that do not would have left over
-        /// (TTL Diff), 0 when all took part.
+        /// TTL Diff: how many links with a rate let the request pass without taking part.
         ttl: u8,
         /// QS Nonce, 30 bits: two for each rate step.
         nonce: u32,

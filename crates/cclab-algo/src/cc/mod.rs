@@ -14,6 +14,7 @@ use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
 use std::sync::{PoisonError, RwLock};
 
+mod anti_ecn;
 mod bbr;
 mod bbr3;
 mod bic;
@@ -46,6 +47,7 @@ mod veno;
 mod vivace;
 mod westwood;
 mod window;
+mod xcp;
 mod yeah;
 
 pub use feedback::Feedback;
@@ -84,6 +86,8 @@ pub static REGISTRY: &[Entry] = &[
     // by explicit signals
     dctcp::ENTRY,
     prague::ENTRY,
+    anti_ecn::ENTRY,
+    xcp::ENTRY,
 ];
 
 /// Laws that were registered at run time, in that order. They live as long as the process.

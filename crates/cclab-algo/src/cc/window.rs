@@ -30,6 +30,10 @@ impl Window {
         }
     }
 
+    /// Payload bytes of a full segment.
+    pub fn mss(&self) -> f64 {
+        self.mss
+    }
     /// Bytes in segments of this connection.
     pub fn segments(&self, bytes: u64) -> f64 {
         bytes as f64 / self.mss

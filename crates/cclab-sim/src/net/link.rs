@@ -17,6 +17,7 @@ use super::service::{Propagation, Service};
 use super::{CE, Packet, Reason};
 use crate::scenario::{self, Jitter, LossPlace, Reorder};
 use crate::trace::{Histogram, LinkSummary};
+use cclab_algo::cc::Feedback;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
@@ -244,7 +245,7 @@ impl Link {
             }
         }
         match self.way {
-            Way::Fifo => {}
+            Way::Fifo => self.note_hop(now, packet),
             Way::Instant => {
                 self.count_sent(now, now, packet);
                 if lost {
@@ -260,6 +261,7 @@ impl Link {
             }
             Way::Served(_) => {
                 packet.doomed = lost;
+                self.note_hop(now, packet);
                 return self.take_in(now, packet);
             }
         }
@@ -276,6 +278,16 @@ impl Link {
         }
         self.count_sent(start, end, packet);
         if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, packet)) }
+    }
+
+    /// A Quick-Start request passes a link with a rate: there has to be a router that takes it back.
+    #[inline]
+    fn note_hop(&self, now: Time, packet: &mut Packet) {
+        if let Some(Feedback::QuickStart { ttl, .. }) = packet.asked()
+            && self.service.rate(now).is_some()
+        {
+            *ttl = ttl.wrapping_add(1);
+        }
     }
 
     /// What a discipline sees when a packet of `size` bytes arrives.
@@ -298,6 +310,7 @@ impl Link {
     /// Asks the discipline that decides on arrival.
     #[inline(never)]
     fn ask(&mut self, now: Time, packet: &mut Packet) -> Verdict {
+        self.note_hop(now, packet);
         let view = self.view(now, packet.size);
         let Way::Asked(discipline) = &mut self.way else { unreachable!("only such a discipline is asked") };
         let verdict = discipline.enqueue(&view, packet);

@@ -2,6 +2,7 @@
 
 use crate::tcp::Segment;
 use cclab_algo::Time;
+use cclab_algo::cc::Feedback;
 
 /// Bytes of an IPv4 header without options.
 pub const IP_HEADER: u32 = 20;
@@ -73,6 +74,14 @@ impl Packet {
         let len = size.saturating_sub(IP_HEADER + UDP_HEADER);
         let body = Body::Udp(Datagram { number, len });
         Packet { body, left: now, flow: flow as u32, size, next: 0, doomed: false, forward: true, ecn: 0 }
+    }
+
+    /// Its congestion header, if routers are asked anything.
+    pub fn asked(&mut self) -> Option<&mut Feedback> {
+        match &mut self.body {
+            Body::Tcp(segment) if !segment.feedback.is_none() && segment.asks_routers() => Some(&mut segment.feedback),
+            _ => None,
+        }
     }
 
     /// Payload bytes.

@@ -4,7 +4,7 @@
 //! quantity a number in its unit, every option a value.
 
 use crate::app::workload::{Page, Sizes, Variate};
-use crate::net::queue::{codel, dualpi2, fq_codel, pie, red, step};
+use crate::net::queue::{anti_ecn, codel, dualpi2, fq_codel, pie, quick_start, red, step, xcp};
 use crate::tcp;
 use cclab_algo::cc;
 use cclab_algo::params::Given;
@@ -84,6 +84,27 @@ pub enum Queue {
         /// Its parameters.
         red: red::Config,
     },
+    /// Drop-tail beside a router that clears anti-ECN's bit.
+    AntiEcn {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        anti_ecn: anti_ecn::Config,
+    },
+    /// Drop-tail beside a router that approves Quick-Start requests.
+    QuickStart {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        quick_start: quick_start::Config,
+    },
+    /// Drop-tail beside an XCP router.
+    Xcp {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        xcp: xcp::Config,
+    },
     /// Controlled delay.
     Codel {
         /// Largest number waiting.
@@ -131,7 +152,10 @@ impl Queue {
             | Queue::Codel { limit, .. }
             | Queue::FqCodel { limit, .. }
             | Queue::Pie { limit, .. }
-            | Queue::DualPi2 { limit, .. } => limit,
+            | Queue::DualPi2 { limit, .. }
+            | Queue::AntiEcn { limit, .. }
+            | Queue::QuickStart { limit, .. }
+            | Queue::Xcp { limit, .. } => limit,
         }
     }
 }

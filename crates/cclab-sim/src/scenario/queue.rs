@@ -7,7 +7,7 @@ use super::quantity::{
 };
 use super::reader::{Kind, Table};
 use crate::net::queue::pie::{self, Estimator};
-use crate::net::queue::{codel, dualpi2, fq_codel, red, step};
+use crate::net::queue::{anti_ecn, codel, dualpi2, fq_codel, quick_start, red, step, xcp};
 use cclab_algo::math::exp;
 use cclab_algo::{Duration, Rate};
 
@@ -29,6 +29,9 @@ enum Discipline {
     FqCodel(FqCodelSpec),
     Pie(PieSpec),
     DualPi2(dualpi2::Config),
+    AntiEcn(anti_ecn::Config),
+    QuickStart(quick_start::Config),
+    Xcp(xcp::Config),
 }
 
 /// Names of the disciplines.
@@ -41,6 +44,9 @@ enum Name {
     FqCodel,
     Pie,
     DualPi2,
+    AntiEcn,
+    QuickStart,
+    Xcp,
 }
 const DISCIPLINES: Words<Name> = Words(&[
     ("droptail", Name::DropTail),
@@ -50,6 +56,9 @@ const DISCIPLINES: Words<Name> = Words(&[
     ("fq-codel", Name::FqCodel),
     ("pie", Name::Pie),
     ("dualpi2", Name::DualPi2),
+    ("anti-ecn", Name::AntiEcn),
+    ("quick-start", Name::QuickStart),
+    ("xcp", Name::Xcp),
 ]);
 
 const LIMIT: Or<Amounts> = Or("unlimited", Amounts { time: true });
@@ -111,6 +120,13 @@ impl QueueSpec {
             Discipline::FqCodel(fq_codel) => Discipline::FqCodel(fq_codel.overridden(&mut q)),
             Discipline::Pie(pie) => Discipline::Pie(pie.overridden(&mut q)),
             Discipline::DualPi2(dualpi2) => Discipline::DualPi2(read_dualpi2(dualpi2, &mut q)),
+            Discipline::AntiEcn(anti_ecn::Config { share }) => {
+                Discipline::AntiEcn(anti_ecn::Config { share: q.or("share", &Probability, share) })
+            }
+            Discipline::QuickStart(quick_start::Config { threshold }) => {
+                Discipline::QuickStart(quick_start::Config { threshold: q.or("threshold", &Probability, threshold) })
+            }
+            Discipline::Xcp(xcp) => Discipline::Xcp(xcp),
         };
         t.put("queue", q.finish());
         self
@@ -129,6 +145,9 @@ impl QueueSpec {
                 QueueSpec { limit: Some(Amount::Packets(10_240)), discipline: Discipline::FqCodel(fq_codel) }
             }
             Name::Pie => many(Discipline::Pie(PieSpec::new(q.peek("flavour", &FLAVOURS).unwrap_or(false)))),
+            Name::AntiEcn => many(Discipline::AntiEcn(anti_ecn::Config { share: 0.9 })),
+            Name::QuickStart => many(Discipline::QuickStart(quick_start::Config { threshold: 0.9 })),
+            Name::Xcp => many(Discipline::Xcp(xcp::Config::PAPER)),
             Name::DualPi2 => QueueSpec {
                 limit: Some(Amount::Time(Duration::from_millis(250))),
                 discipline: Discipline::DualPi2(DUALPI2),
@@ -145,6 +164,9 @@ impl QueueSpec {
             Discipline::Step(StepSpec { threshold, drop }) => {
                 Queue::Step { limit, step: step::Config { threshold: resolve(threshold, rate, around), drop } }
             }
+            Discipline::AntiEcn(anti_ecn) => Queue::AntiEcn { limit, anti_ecn },
+            Discipline::QuickStart(quick_start) => Queue::QuickStart { limit, quick_start },
+            Discipline::Xcp(xcp) => Queue::Xcp { limit, xcp },
             Discipline::Codel(codel) => Queue::Codel { limit, codel: codel.build(around) },
             Discipline::FqCodel(FqCodelSpec { flows, quantum, codel }) => {
                 let fq_codel = fq_codel::Config { flows, quantum, codel: codel.build(around) };
@@ -169,6 +191,9 @@ impl Discipline {
             Discipline::FqCodel(_) => Name::FqCodel,
             Discipline::Pie(_) => Name::Pie,
             Discipline::DualPi2(_) => Name::DualPi2,
+            Discipline::AntiEcn(_) => Name::AntiEcn,
+            Discipline::QuickStart(_) => Name::QuickStart,
+            Discipline::Xcp(_) => Name::Xcp,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The options of a TCP flow: a profile, and what a flow sets otherwise.
 
-use super::quantity::{Amount, Amounts, Flag, Integer, Or, POSITIVE_TIME, SIZE, Sizes, TIME, Words};
+use super::quantity::{Amount, Amounts, Flag, Integer, Or, POSITIVE_RATE, POSITIVE_TIME, SIZE, Sizes, TIME, Words};
 use super::reader::{Kind, Table, alternatives, show};
 use crate::tcp::{Config, Ecn, Pacing, Profile, Recovery, RtoStyle};
 use cclab_algo::cc::{self, Context};
@@ -204,6 +204,7 @@ fn read_packet_size(t: &mut Table, config: &mut Config) -> u64 {
 fn read_window(t: &mut Table, law: Option<&(&'static cc::Entry, Vec<(String, Given)>)>, config: &mut Config) {
     config.window_scaling = t.or("window_scaling", &Flag, config.window_scaling);
     config.ecn = read_ecn(t, law);
+    config.quick_start = t.or("quick_start", &Or("off", POSITIVE_RATE), None);
     config.initial_window = t.or("initial_window", &SEGMENTS, config.initial_window.into()) as u32;
     config.receive_buffer = t.or("receive_buffer", &RECEIVE_BUFFER, config.receive_buffer);
     let paced = t.or("pacing", &Flag, config.pacing == Pacing::On);

@@ -1,7 +1,7 @@
 //! The options of an endpoint, and the two named profiles.
 
-use cclab_algo::Duration;
 use cclab_algo::params::Flavour;
+use cclab_algo::{Duration, Rate};
 
 /// Loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,8 @@ pub struct Config {
     pub window_scaling: bool,
     /// Explicit congestion notification.
     pub ecn: Ecn,
+    /// Ask for this rate on the SYN (Quick-Start, RFC 4782).
+    pub quick_start: Option<Rate>,
     /// Initial window, in segments.
     pub initial_window: u32,
     /// Initial slow-start threshold, in bytes.
@@ -146,6 +148,7 @@ impl Config {
             timestamps: true,
             window_scaling: true,
             ecn: Ecn::Off,
+            quick_start: None,
             initial_window: 10,
             initial_ssthresh: None,
             receive_buffer: 256 << 20,

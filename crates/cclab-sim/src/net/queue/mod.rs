@@ -5,12 +5,15 @@
 //! asked again whenever the transmitter is free (CoDel, fair queueing, DualPI2): such a link is *served*, at the price of
 //! an event for each packet's departure.
 
+pub mod anti_ecn;
 pub mod codel;
 pub mod dualpi2;
 pub mod fq_codel;
 pub mod pie;
+pub mod quick_start;
 pub mod red;
 pub mod step;
+pub mod xcp;
 
 use codel::Codel;
 use dualpi2::DualPi2;
@@ -192,6 +195,11 @@ impl Kind {
     pub(super) fn new(queue: &Queue, stream: Stream) -> Kind {
         match *queue {
             Queue::DropTail { .. } => Kind::DropTail,
+            Queue::AntiEcn { anti_ecn, .. } => Kind::Arrival(Box::new(anti_ecn::AntiEcn::new(anti_ecn))),
+            Queue::QuickStart { quick_start, .. } => {
+                Kind::Arrival(Box::new(quick_start::QuickStart::new(quick_start, stream)))
+            }
+            Queue::Xcp { xcp, .. } => Kind::Arrival(Box::new(xcp::Xcp::new(xcp))),
             Queue::Red { red, .. } => Kind::Arrival(Box::new(Red::new(red, stream))),
             Queue::Step { step, .. } => Kind::Arrival(Box::new(Step::new(step))),
             Queue::Codel { codel, .. } => Kind::Served(Box::new(Codel::new(codel))),

@@ -3,11 +3,12 @@
 use super::super::segment::{Flags, Segment};
 use super::super::{Config, Recovery};
 use super::ecn::{Style, handshake_flags};
+use super::header::quick_start_request;
 use super::pacing::HEADERS;
 use super::validation::Usage;
 use super::{Endpoint, State, timestamp};
 use crate::net::CE;
-use cclab_algo::cc::{AckEvent, EstablishedEvent, RestartEvent};
+use cclab_algo::cc::{AckEvent, EstablishedEvent, Feedback, RestartEvent};
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 
@@ -47,6 +48,8 @@ pub(super) struct Handshake {
     pub ack_alone: bool,
     /// What is agreed of ECN.
     ecn: Style,
+    /// The Quick-Start request of the peer's SYN, for our SYN-ACK.
+    quick_start: Feedback,
     /// ECN codepoint under which the peer's SYN arrived.
     syn_ecn: u8,
     /// The peer offered these, and so do we.
@@ -68,6 +71,7 @@ impl Handshake {
             ack_alone: false,
             ecn: Style::Off,
             syn_ecn: 0,
+            quick_start: Feedback::None,
             sack: false,
             timestamps: false,
             peer_scale: None,
@@ -103,9 +107,15 @@ impl Endpoint {
         };
         let mss = shake.offered_mss.min(65_535) as u16;
         let window_scale = offer_scale.then(|| scale_for(config.receive_buffer));
+        let feedback = match config.quick_start {
+            _ if reply => shake.quick_start,
+            Some(rate) if shake.retransmissions == 0 => quick_start_request(now, rate),
+            _ => Feedback::None,
+        };
         self.snd.snd_nxt = 1;
         Segment {
             flags,
+            feedback,
             ack: self.rcv.rcv_nxt,
             sent: now,
             mss,
@@ -169,6 +179,7 @@ impl Endpoint {
         let law = self.snd.cc.as_dyn().ecn();
         shake.ecn = Style::wanted(config, law).agree(segment.flags, law);
         shake.syn_ecn = segment.ecn;
+        shake.quick_start = segment.feedback;
         shake.sack = config.sack && segment.sack_permitted;
         shake.timestamps = config.timestamps && segment.has_timestamps;
         shake.peer_scale = segment.window_scale.filter(|_| config.window_scaling);
@@ -248,6 +259,9 @@ impl Endpoint {
         let event = EstablishedEvent { now, srtt: snd.rtt.srtt() };
         snd.cc.tell(|cc| cc.on_established(&event));
         snd.update_pacing();
+        if let Some(sent) = shake.sent.filter(|_| shake.retransmissions == 0) {
+            snd.quick_start(now, sent, segment);
+        }
     }
 }
 

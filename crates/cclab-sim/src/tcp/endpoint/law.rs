@@ -12,13 +12,15 @@ pub(super) struct Law {
     pacing_rate: Option<Rate>,
     governs_recovery: bool,
     tracks_packets: bool,
+    asks: bool,
 }
 
 impl Law {
     pub fn new(law: Box<dyn CongestionControl>) -> Law {
         let (cwnd, ssthresh, pacing_rate) = (law.cwnd(), law.ssthresh(), law.pacing_rate());
         let (governs_recovery, tracks_packets) = (law.governs_recovery(), law.tracks_packets());
-        Law { law, cwnd, ssthresh, pacing_rate, governs_recovery, tracks_packets }
+        let asks = !law.request().is_none();
+        Law { law, cwnd, ssthresh, pacing_rate, governs_recovery, tracks_packets, asks }
     }
 
     /// Tells the law of an event.
@@ -36,6 +38,10 @@ impl Law {
     /// Slow-start threshold, bytes; `u64::MAX` while arbitrarily high.
     pub fn ssthresh(&self) -> u64 {
         self.ssthresh
+    }
+    /// Whether its data asks something of the routers.
+    pub fn asks(&self) -> bool {
+        self.asks
     }
     /// The law's own pacing rate.
     pub fn pacing_rate(&self) -> Option<Rate> {

@@ -15,6 +15,7 @@ use cclab_algo::{Duration, Rate, Time};
 
 mod ecn;
 mod handshake;
+mod header;
 mod law;
 mod loss;
 mod pacing;
@@ -203,6 +204,9 @@ impl Endpoint {
         self.snd.on_ack(now, segment);
         if segment.seq_len() > 0 {
             let (srtt, rto) = (self.snd.rtt.srtt(), self.snd.rtt.rto());
+            if !segment.feedback.is_none() && segment.asks_routers() {
+                self.rcv.take_header(segment.feedback);
+            }
             if self.rcv.marks.style != Style::Off {
                 self.note_mark(now, segment, if ce { CE } else { segment.ecn });
             }
@@ -334,9 +338,14 @@ impl Endpoint {
     fn segment(&mut self, now: Time, out: Outgoing, flags: Flags, ecn: u8) -> Segment {
         let timestamps = self.snd.timestamps;
         let sack = self.rcv.on_ack_sent(timestamps);
-        let feedback = match self.rcv.marks.style {
-            Style::Accurate => self.rcv.marks.report(sack.len(), timestamps),
-            _ => Feedback::None,
+        let feedback = if out.len > 0 && self.snd.cc.asks() {
+            self.snd.cc.as_dyn().request()
+        } else if out.len == 0 && !self.rcv.returning.is_none() {
+            std::mem::take(&mut self.rcv.returning)
+        } else if self.rcv.marks.style == Style::Accurate {
+            self.rcv.marks.report(sack.len(), timestamps)
+        } else {
+            Feedback::None
         };
         let window = self.rcv.window_field(false);
         Segment {

@@ -4,6 +4,7 @@ use super::super::segment::{Echo, Flags, SackBlocks, Segment};
 use super::super::{Config, DelayedAck};
 use super::ecn::{Marks, Style};
 use crate::net::CE;
+use cclab_algo::cc::Feedback;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -60,6 +61,8 @@ pub(super) struct Receiver {
     pub echo: Echo,
     /// What was marked.
     pub marks: Marks,
+    /// The congestion header that the next ACK brings back.
+    pub returning: Feedback,
 }
 
 impl Receiver {
@@ -91,6 +94,7 @@ impl Receiver {
             last_ack_sent: 0,
             echo: Echo::default(),
             marks: Marks::new(),
+            returning: Feedback::None,
         }
     }
 

@@ -209,6 +209,9 @@ impl Sender {
 
     /// Congestion, the first of its window: tells the law, notes where the window ends.
     pub fn reduce(&mut self, now: Time, signal: Signal) {
+        if self.quick_end > 0 && signal == Signal::Loss {
+            self.end_quick_start(now);
+        }
         let prior = match self.config.flavour {
             Flavour::Linux => self.cc.cwnd(),
             Flavour::Paper => self.flight_size(),

@@ -17,7 +17,7 @@ use super::scoreboard::{Loss, Scoreboard, Track};
 use super::timer::{Kind, Timer};
 use super::timestamp;
 use super::validation::Usage;
-use cclab_algo::cc::{AckEvent, CongestionControl, OneWay, Phase};
+use cclab_algo::cc::{AckEvent, CongestionControl, Feedback, OneWay, Phase};
 use cclab_algo::{Duration, Rate, Time};
 
 /// The sending half of an endpoint.
@@ -53,6 +53,8 @@ pub(super) struct Sender {
     pub use_sack: bool,
     pub timestamps: bool,
     pub marking: Marking,
+    /// Quick-Start's window ends here; 0 when there is none, or it is acknowledged.
+    pub quick_end: u64,
 
     pub phase: Phase,
     /// The episode ends when this is acknowledged.
@@ -163,6 +165,7 @@ impl Sender {
             use_sack: false,
             timestamps: false,
             marking: Marking::new(),
+            quick_end: 0,
             phase: Phase::Open,
             high_seq: 0,
             dupacks: 0,
@@ -417,7 +420,7 @@ impl Sender {
             one_way: (echo.arrived != Time::ZERO).then_some(one_way),
             ecn_echo: taken.echo,
             ce_bytes: taken.ce_bytes,
-            feedback: segment.feedback,
+            feedback: if segment.len == 0 { segment.feedback } else { Feedback::None },
             lost: self.board.marked_lost,
             prior_lost: track.lost,
             tx_in_flight: track.in_flight,
@@ -429,6 +432,9 @@ impl Sender {
 
     /// The pacing rate follows the law's, or the window.
     pub fn update_pacing(&mut self) {
+        if self.quick_end > 0 && self.quick_starting() {
+            return;
+        }
         let own = self.cc.pacing_rate();
         if own.is_none() && self.config.pacing == Pacing::Off {
             return;

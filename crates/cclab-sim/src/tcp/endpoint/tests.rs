@@ -602,6 +602,72 @@ fn a_mark_is_one_reduction() {
     assert_eq!(pipe.received(), 50_000);
 }
 
+/// Reno that adds up the marked bytes it is told of.
+struct Counting {
+    law: Box<dyn CongestionControl>,
+    marked: std::sync::Arc<std::sync::atomic::AtomicU64>,
+}
+
+impl CongestionControl for Counting {
+    fn on_ack(&mut self, ev: &cc::AckEvent) {
+        self.marked.fetch_add(ev.ce_bytes, std::sync::atomic::Ordering::Relaxed);
+        self.law.on_ack(ev);
+    }
+    fn on_congestion(&mut self, ev: &cc::CongestionEvent) {
+        self.law.on_congestion(ev);
+    }
+    fn on_timeout(&mut self, ev: &cc::TimeoutEvent) {
+        self.law.on_timeout(ev);
+    }
+    fn on_undo(&mut self, ev: &cc::UndoEvent) {
+        self.law.on_undo(ev);
+    }
+    fn on_restart(&mut self, ev: &cc::RestartEvent) {
+        self.law.on_restart(ev);
+    }
+    fn cwnd(&self) -> u64 {
+        self.law.cwnd()
+    }
+    fn ssthresh(&self) -> u64 {
+        self.law.ssthresh()
+    }
+    fn ecn(&self) -> cc::EcnUse {
+        cc::EcnUse::Dctcp
+    }
+}
+
+/// A third of the data is marked and two ACKs of three are lost: AccECN counts every marked byte all the same. DCTCP's
+/// receiver, exact without losses, does not then.
+#[test]
+fn marked_bytes_survive_lost_acks() {
+    for (ecn, ack_loss, exact) in
+        [(Ecn::Accurate, 2, true), (Ecn::Accurate, 0, true), (Ecn::On, 0, true), (Ecn::On, 2, false)]
+    {
+        let config = Config { ecn, ..config(Recovery::Rack, 20) };
+        let told = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+        let mut pipe = Pipe::new(&config);
+        let counting = Counting { law: law(&config), marked: told.clone() };
+        pipe.ends[0] = Endpoint::connect(config.clone(), Box::new(counting), START);
+        let counting = Counting { law: law(&config), marked: Default::default() };
+        pipe.ends[1] = Endpoint::listen(config.clone(), Box::new(counting));
+        pipe.ends[0].write(START, 400_000);
+        let (mut marked, mut rng) = (0, Stream::new(7, "marks"));
+        pipe.run(at(30.0), &mut |side, s| {
+            if side == 1 && s.ack > 1 && s.ack < 400_001 && rng.below(3) < ack_loss {
+                return Drop;
+            }
+            if s.len > 0 && rng.below(3) == 0 {
+                marked += u64::from(s.len);
+                return Mark;
+            }
+            Pass
+        });
+        assert_eq!((pipe.received(), pipe.stats().segments_retransmitted), (400_000, 0), "{ecn:?}");
+        let told = told.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(told == marked, exact, "{ecn:?}: told {told} of {marked}");
+    }
+}
+
 /// A reader that stops closes the window; probes keep asking, further and further apart, and the transfer goes
 /// on when it reads, even if the window update is lost.
 #[test]
