@@ -6,7 +6,8 @@
 
 use super::reno::Reno;
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Feedback, RestartEvent, TimeoutEvent, UndoEvent,
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Feedback, RestartEvent,
+    TimeoutEvent, UndoEvent,
 };
 use crate::units::Duration;
 
