@@ -175,6 +175,24 @@ const QUEUES: &[Entry] = &[
             ("classic_share", "probability", "6.25%", "weighted: share of the bytes that is the classic queue's"),
         ]],
     },
+    Entry {
+        name: "anti-ecn",
+        summary: "drop-tail beside a router that clears anti-ECN's bit where there is no room to spare",
+        source: "Kunniyur, ICC 2003",
+        fields: &[&[LIMIT, ("share", "probability", "90%", "rate of the virtual queue, of the link's")]],
+    },
+    Entry {
+        name: "quick-start",
+        summary: "drop-tail beside a router that approves Quick-Start requests",
+        source: "RFC 4782",
+        fields: &[&[LIMIT, ("threshold", "probability", "90%", "share of the link's rate up to which it approves")]],
+    },
+    Entry {
+        name: "xcp",
+        summary: "drop-tail beside an XCP router",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
+        fields: &[&[LIMIT]],
+    },
 ];
 /// Fields of CoDel.
 const CODEL: &[Field] = &[TARGET, INTERVAL, MTU, ECN, CE_THRESHOLD];

@@ -61,7 +61,7 @@ mod tests {
                 let mut packet = Packet::tcp(0, true, now, Segment { len: 1460, feedback, ..Segment::default() });
                 router.enqueue(&view, &mut packet);
                 bit = packet.asked().is_some_and(|f| *f == feedback);
-                now = now + Duration::from_micros(gap_us);
+                now += Duration::from_micros(gap_us);
             }
             assert_eq!(bit, stays, "{gap_us}");
         }

@@ -59,7 +59,7 @@ impl QuickStart {
             self.arrived[0] = 0.0;
             self.approved = [0.0, self.approved[0]];
         }
-        self.begun = self.begun + SLOT * past as u64;
+        self.begun += SLOT * past as u64;
     }
 
     /// What may be approved of a link of `rate` bit/s.
@@ -123,7 +123,7 @@ mod tests {
         let mut now = Time(1);
         for _ in 0..50 {
             router.enqueue(&view(now), &mut data); // 50 in 150 ms: 4 Mbit/s
-            now = now + Duration::from_micros(2_999);
+            now += Duration::from_micros(2_999);
         }
         assert_eq!([ask(&mut router, now), ask(&mut router, now), ask(&mut router, now)], [7, 3, 0]);
         assert_eq!(ask(&mut router, now + SLOT), 0, "still held for them");
