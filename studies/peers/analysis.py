@@ -19,12 +19,13 @@ from cclab.studies import Check, Comparison, Context, Figure, StudyOutcome, Tabl
 
 CASE = ("scenario", "peer", "agent", "rtt_ms", "loss_on", "loss")
 NAMES = {"w1": "W1", "w2": "W2", "w4": "W4"}
-AGREES, PEERS, SPECIFICATION, BOTH, SETUP, UNKNOWN, NONE = (
+AGREES, PEERS, SPECIFICATION, BOTH, SETUP, OPEN, UNKNOWN, NONE = (
     "agrees",
     "peers disagree",
     "we follow the specification",
     "both follow the specification",
     "different set-ups",
+    "not resolved",
     "not explained",
     "no tolerance",
 )
@@ -42,7 +43,7 @@ class Row:
         values: Ours, one for each seed; the verdict is that of their mean.
         undisturbed: That of the run without jitter, if there is one.
         low, high: What agrees; `nan` where another rule decides.
-        verdict: One of the seven above.
+        verdict: One of the eight above.
         why: A sentence.
     """
 
@@ -261,6 +262,10 @@ def explain(row: Row, rows: list[Row], why: list[dict[str, Any]]) -> None:
         if all(matches(row.about, name, wanted) for name, wanted in reason.items() if name not in ("kind", "text")):
             row.verdict, row.why = KINDS[reason["kind"]], reason["text"]
             return
+    spread = stats.mean(row.values)
+    if not math.isnan(row.low) and spread.low <= row.theirs <= spread.high:
+        row.verdict, row.why = OPEN, "our seeds spread wider than the tolerance, and theirs lies in our interval"
+        return
     line = row.about
     same = ("scenario", "rtt_ms", "loss_on", "loss", "metric")
     others = [
@@ -303,7 +308,7 @@ def checks(rows: list[Row]) -> list[Check]:
     made = []
     for (name, peer), of in groups(rows).items():
         count = Counter(row.verdict for row in of)
-        open_rows = count[UNKNOWN]
+        open_rows = count[UNKNOWN] + count[OPEN]
         held = "holds" if open_rows == 0 else "partly" if 2 * open_rows < len(of) else "fails"
         made.append(
             Check(
@@ -325,7 +330,7 @@ def groups(rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
 
 def overview(rows: list[Row]) -> Table:
     """Verdicts by scenario and peer."""
-    verdicts = [AGREES, PEERS, SPECIFICATION, BOTH, SETUP, UNKNOWN, NONE]
+    verdicts = [AGREES, PEERS, SPECIFICATION, BOTH, SETUP, OPEN, UNKNOWN, NONE]
     frame = pl.DataFrame(
         [
             {"scenario": NAMES[name], "peer": peer, "numbers": len(of)}
@@ -434,7 +439,7 @@ def answer(rows: list[Row]) -> str:
         f"Of {judged_rows} numbers of ns-2.35, ns-3.48 and Linux 6.18 that have a tolerance, {count[AGREES]} agree. "
         f"{count[PEERS]} differ where the peers differ among themselves and ours lies at one of them or between, "
         f"{count[SPECIFICATION]} because we follow the specification and the peer does not, {count[BOTH]} because the specification leaves room for both, {count[SETUP]} because the two runs are not of "
-        f"the same thing; {count[UNKNOWN]} differ and we do not know why."
+        f"the same thing. {count[OPEN]} are not resolved: our seeds spread wider than the tolerance and theirs lies in our interval; {count[UNKNOWN]} differ and we do not know why."
     )
 
 
