@@ -398,7 +398,7 @@ mod tests {
         for (key, value, message) in [
             ("profil", "linux", "directive: unknown \"profil\"; allowed: profile, recovery, cc"),
             ("recovery", "fast", "recovery: unknown \"fast\"; allowed: tahoe, reno, newreno, sack, rack"),
-            ("cc", "renoo", "cc: unknown \"renoo\"; allowed: reno"),
+            ("cc", "renoo", "cc: unknown \"renoo\"; allowed: tahoe"),
             ("mss", "12", "mss: 12 is not between 64 and 65495"),
             ("ack_every", "two", "ack_every: \"two\" is not a whole number"),
             ("nagle", "yes", "nagle: \"yes\" is not true or false"),

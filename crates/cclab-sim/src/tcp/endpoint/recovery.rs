@@ -256,7 +256,7 @@ impl Sender {
         if taken.acked_bytes == 0 {
             if taken.duplicate {
                 self.dupacks += 1;
-                self.inflated += self.mss();
+                self.inflated = self.inflated.saturating_add(self.mss());
             }
         } else if self.style() == Recovery::Reno {
             self.board.unmark_lost();
@@ -277,7 +277,7 @@ impl Sender {
         self.force = true;
         self.inflated = self.inflated.saturating_sub(taken.acked_bytes).max(self.mss());
         if taken.acked_bytes >= self.mss() {
-            self.inflated += self.mss();
+            self.inflated = self.inflated.saturating_add(self.mss());
         }
     }
 }
