@@ -183,7 +183,9 @@ def install(shipped: bytes) -> None:
 def _by_value(classes: list[type[CongestionControl]]) -> Iterator[None]:
     import cloudpickle
 
-    modules = {sys.modules[c.__module__] for c in classes if c.__module__ in sys.modules and c.__module__ != "__main__"}
+    # (One that its module does not have under its name goes by value anyhow, as what __main__ defines does.)
+    homes = ((sys.modules.get(c.__module__), c) for c in classes if c.__module__ != "__main__")
+    modules = {home for home, c in homes if home is not None and getattr(home, c.__qualname__, None) is c}
     modules -= set(cloudpickle.list_registry_pickle_by_value())
     for module in modules:
         cloudpickle.register_pickle_by_value(module)

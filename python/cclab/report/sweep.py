@@ -88,7 +88,8 @@ def _written(of: Estimate, scale: float) -> str:
         return "–"
     if math.isnan(of.low):
         return f"{of.value * scale:.4g}"
-    return f"{of.value * scale:.4g} ± {(of.high - of.low) / 2 * scale:.2g}"
+    half = float(f"{(of.high - of.low) / 2 * scale:.2g}")
+    return f"{of.value * scale:.4g} ± {half:g}"
 
 
 def figures(
