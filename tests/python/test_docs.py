@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 import cclab
 from cclab import studies
+from conftest import in_a_process
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -47,6 +49,26 @@ def test_every_column_of_the_background_is_documented(background):
     for table in ("background", "fct"):
         for column in getattr(background, table).columns:
             assert f"`{column}`" in text, f"{table}.{column}"
+
+
+def test_the_table_of_models_is_what_is_registered():
+    made = in_a_process("list", "--markdown").stdout
+    assert (DOCS / "models" / "README.md").read_text() == made, "run: make docs"
+    linked = re.findall(r"\]\(([a-z0-9-]+\.md)\)", made)
+    assert len(linked) > 30
+    assert [name for name in linked if not (DOCS / "models" / name).is_file()] == []
+
+
+def test_every_link_in_the_docs_leads_somewhere():
+    root = DOCS.parent
+    pages = [*root.glob("*.md"), *DOCS.rglob("*.md")]
+    dead = [
+        f"{page.relative_to(root)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#:, ]+)(?:#[^)]*)?\)", page.read_text())
+        if not (page.parent / target).exists()
+    ]
+    assert dead == []
 
 
 def test_the_guide_to_studies_can_be_followed(tmp_path):
