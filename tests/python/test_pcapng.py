@@ -135,3 +135,27 @@ def test_at_the_receiver_with_a_snap_length_and_udp(tmp_path: Path) -> None:
     assert len(udp) == pytest.approx(20 * 1e6 / 8000, rel=0.01)
     assert {packet["frame.len"] for packet in udp} == {"1000"}
     assert len({packet["ip.ttl"] for packet in udp}) == 1
+
+
+def test_accurate_ecn_is_read_as_meant(tmp_path: Path) -> None:
+    """RFC 9768: AE, CWR and ECE on the SYN, ECT(1) on the data, CE counted in bytes on the ACKs."""
+    queue = {"discipline": "step", "threshold": "5 packets", "limit": "100 packets"}
+    scenario = cclab.Scenario(
+        duration="5 s",
+        network=cclab.Dumbbell(rate="20 Mbit/s", rtt="20 ms", queue=queue),
+        flows=[cclab.Flow(cc="prague", size="4 MB")],
+        record={"packets": "pcapng"},
+    )
+    result = scenario.run(seed=1)
+    file = tmp_path / "accecn.pcapng"
+    file.write_bytes(result.capture)
+    fields = ("tcp.flags.ae", "tcp.flags.cwr", "tcp.flags.ece", "ip.dsfield.ecn", "tcp.len", "tcp.srcport")
+    packets = tshark(file, *fields, "tcp.flags.syn", "tcp.options.acc_ecn.eceb", "_ws.malformed")
+    assert {packet["_ws.malformed"] for packet in packets} == {""}
+    syn = packets[0]
+    assert [syn[flag] for flag in fields[:3]] == ["1", "1", "1"]
+    assert {packet["ip.dsfield.ecn"] for packet in packets if packet["tcp.len"] != "0"} == {"1"}, "as the sender sends"
+    counted = max(int(packet["tcp.options.acc_ecn.eceb"] or 0) for packet in packets)
+    marks = int(result.links.filter(name="bottleneck")["marks"][0])
+    assert marks > 10
+    assert counted == pytest.approx(marks * 1448, rel=0.02), "the last segment is shorter"
