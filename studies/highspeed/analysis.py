@@ -314,7 +314,13 @@ def rtt_worse(runs: pl.DataFrame) -> tuple[str, str]:
 
 
 def curve(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> dict[int, float]:
-    of = runs.filter(test=test, algorithm=algorithm).group_by("rtt_ms").agg(pl.col(value).mean()).sort("rtt_ms")
+    """The geometric mean of a ratio at each RTT."""
+    of = (
+        runs.filter(test=test, algorithm=algorithm)
+        .group_by("rtt_ms")
+        .agg(pl.col(value).log().mean().exp())
+        .sort("rtt_ms")
+    )
     return dict(zip(of["rtt_ms"].to_list(), of[value].to_list(), strict=True))
 
 
@@ -482,8 +488,13 @@ def figures(printed: pl.DataFrame, runs: pl.DataFrame) -> list[Figure]:
         of = printed.filter(pl.col("test") == view.test)
         if not of.height:
             continue
-        data = stats.summarise(of, view.value, by=["algorithm", "rtt_ms"]).filter(pl.col("n") > 0)
-        caption = f"{view.caption} Mean of {n} runs and 95 % interval (Student's t)."
+        data = summarised(of, view)
+        mean = (
+            "Geometric mean of {n} runs and 95 % interval (Student's t of the logarithms)"
+            if view.log
+            else "Mean of {n} runs and 95 % interval (Student's t)"
+        )
+        caption = f"{view.caption} {mean.format(n=n)}."
         drawn.append(
             Figure(f"{view.test}-{view.value.replace('_', '-')}", view.title, caption, over_rtt(data, view), data)
         )
@@ -514,8 +525,7 @@ def over_rtt(data: pl.DataFrame, view: View) -> Chart:
         for i, name in enumerate(names):
             of = data.filter(pl.col("algorithm") == name)
             middle = of["mean"].to_numpy() * view.scale
-            low = np.maximum(of["low"].to_numpy() * view.scale, middle / 50 if view.log else -np.inf)
-            half = np.array([middle - low, of["high"].to_numpy() * view.scale - middle])
+            half = np.array([middle - of["low"].to_numpy() * view.scale, of["high"].to_numpy() * view.scale - middle])
             # Beside each other, so that intervals do not hide each other.
             at = of["rtt_ms"].to_numpy() * (1 + 0.012 * (i - (len(names) - 1) / 2))
             axes.errorbar(at, middle, np.nan_to_num(half), capsize=2, elinewidth=0.8, marker="o", markersize=3,
@@ -550,29 +560,45 @@ def bars(data: pl.DataFrame, label: str, factor: float) -> Chart:
 def tables(printed: pl.DataFrame, runs: pl.DataFrame) -> list[Table]:
     n = runs["seed"].n_unique()
     caption = f"Mean of {n} runs ± half of the 95 % interval (Student's t)."
+    geometric = f"Geometric mean of {n} runs [95 % interval, Student's t of the logarithms]."
     made = []
     for view in VIEWS:
         of = printed.filter(pl.col("test") == view.test)
         if of.height:
             name = f"table-{view.test}-{view.value.replace('_', '-')}"
-            made.append(by_rtt(of, view.value, name, f"{view.title}: {view.label}", caption, view.scale))
+            how = geometric if view.log else caption
+            made.append(by_rtt(summarised(of, view), name, f"{view.title}: {view.label}", how, view))
     return made + ranges(runs, caption)
 
 
-def by_rtt(of: pl.DataFrame, value: str, name: str, title: str, caption: str, scale: float = 1.0) -> Table:
+def by_rtt(data: pl.DataFrame, name: str, title: str, caption: str, view: View) -> Table:
     """A row for each algorithm, a column for each RTT."""
-    data = stats.summarise(of, value, by=["algorithm", "rtt_ms"]).filter(pl.col("n") > 0)
-    text = data.with_columns(estimate=written(data, scale))
+    text = data.with_columns(estimate=written(data, view.scale, between=view.log))
     wide = text.select("algorithm", rtt=pl.format("{} ms", "rtt_ms"), text="estimate").pivot(
         "rtt", index="algorithm", values="text"
     )
     return Table(name, title, caption, wide.rename({"algorithm": "Algorithm"}).fill_null("–"), data)
 
 
-def written(data: pl.DataFrame, scale: float) -> pl.Series:
-    """Each row of a summary as text."""
-    rows = data.select("mean", "low", "high", "n").iter_rows()
-    return pl.Series([told(stats.Estimate(*row), scale) for row in rows], dtype=pl.String)
+def summarised(of: pl.DataFrame, view: View) -> pl.DataFrame:
+    """Mean and interval of a figure for each algorithm and RTT; of ratios and other logarithmic figures by their logarithms."""
+    by = ["algorithm", "rtt_ms"]
+    if not view.log:
+        return stats.summarise(of, view.value, by=by).filter(pl.col("n") > 0)
+    logs = of.with_columns(pl.col(view.value).log())
+    figures = pl.col("mean", "low", "high")
+    return stats.summarise(logs, view.value, by=by).filter(pl.col("n") > 0).with_columns(figures.exp())
+
+
+def written(data: pl.DataFrame, scale: float, *, between: bool = False) -> pl.Series:
+    """Each row of a summary as text: half the width of its interval, or its ends."""
+    texts = []
+    for mean, low, high, n in data.select("mean", "low", "high", "n").iter_rows():
+        text = told(stats.Estimate(mean, low, high, n), scale)
+        if between and not math.isnan(low):
+            text = f"{mean * scale:.3g} [{low * scale:.2g}, {high * scale:.2g}]"
+        texts.append(text)
+    return pl.Series(texts, dtype=pl.String)
 
 
 def ranges(runs: pl.DataFrame, caption: str) -> list[Table]:
