@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["CongestionControl", "Param", "fingerprint", "install", "load", "register", "registered", "ship"]
 
 _WIDEST = 1e18
+_HOOKS = ("on_ack", "on_congestion", "on_timeout", "on_recovered", "on_undo", "on_restart")
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,9 @@ def _lacks(cls: type) -> str | None:
     for hook in ("on_ack", "on_congestion"):
         if not callable(getattr(cls, hook, None)):
             return f"it has no {hook}"
+    for name in dir(cls):
+        if name.startswith("on_") and name not in _HOOKS:
+            return f"there is no hook {name} ({registry.nearest(name, _HOOKS)})"
     return None
 
 

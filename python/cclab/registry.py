@@ -50,7 +50,11 @@ def find(name: str) -> tuple[str, dict[str, Any]]:
 
 def unknown(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """The error for a name that is not among `known`."""
+    return UnknownNameError(f'unknown {what} "{name}" ({nearest(name, known)})')
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What to say of a name that is not among `known`: the nearest one, or all."""
     known = list(known)
     near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    hint = f'did you mean "{near[0]}"?' if near else "there is " + (", ".join(known) or "none")
-    return UnknownNameError(f'unknown {what} "{name}" ({hint})')
+    return f'did you mean "{near[0]}"?' if near else "there is " + (", ".join(known) or "none")

@@ -73,3 +73,13 @@ def test_one_run_has_no_interval(small, tmp_path):
     text = write_report(tmp_path / "one").read_text()
     assert "there is no interval" in text
     assert " ± " not in text.split("<h2>Every point</h2>")[1].split("</tbody>")[0]
+
+
+def test_replications_that_cannot_differ_are_told(small, tmp_path):
+    """Without anything left to chance ± 0 would mislead."""
+    still = {"flows.0.count": 1, "record": {"samples": "off"}}
+    cclab.Study(small.replace(still)).replicate(3).run(out=tmp_path / "still")
+    assert "all runs are the same to the last bit" in write_report(tmp_path / "still").read_text()
+    jittered = small.replace({**still, "flows.0.start_jitter": "100 ms"})
+    cclab.Study(jittered).replicate(3).run(out=tmp_path / "jittered")
+    assert "the same to the last bit" not in write_report(tmp_path / "jittered").read_text()

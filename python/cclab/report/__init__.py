@@ -134,7 +134,8 @@ def _sweep_page(folder: Path) -> str:
     return _render(
         "sweep.html.j2",
         title=study.name, status=status, seeds=study.seeds, parameters=study.parameters, link=link, columns=columns,
-        rows=rows, figures=figures, failures=failures, scenario=study.scenario_toml(), again=folder.name,
+        rows=rows, figures=figures, failures=failures, identical=sweep.identical(study),
+        scenario=study.scenario_toml(), again=folder.name,
         points_uri=_data_uri(_csv([columns, *rows]), "text/csv"), runs_uri=runs_uri,
         version=results.versions()["cclab"],
     )  # fmt: skip

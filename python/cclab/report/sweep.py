@@ -50,6 +50,16 @@ METRICS = (
 )
 
 
+def identical(study: Study) -> int:
+    """At how many points all of several runs are the same to the last bit: nothing there is left to chance."""
+    runs = study.table("runs")
+    if len(study.seeds) < 2:
+        return 0
+    of = runs.group_by(study.parameters) if study.parameters else runs.group_by(pl.lit(0))
+    told = of.agg(runs=pl.len(), kinds=pl.col("digest").n_unique())
+    return told.filter((pl.col("runs") > 1) & (pl.col("kinds") == 1)).height
+
+
 def per_run(study: Study) -> tuple[pl.DataFrame, list[Metric], str]:
     """One row for each run with every metric, the metrics there are, and the link that they are of: the busiest."""
     at = [*study.parameters, *_SAME_FOR_ALL_RUNS]

@@ -159,6 +159,8 @@ def compare(
     if published is not None:
         slack = tolerance * abs(published)
         verdict = "agrees" if low - slack <= published <= high + slack else "differs"
+        if slack:
+            note = f"Tolerance {tolerance:.3g} of the published number. {note}".strip()
     return Comparison(
         item, metric, unit, published, ours.value, _known(ours.low), _known(ours.high), ours.n, verdict, note
     )
