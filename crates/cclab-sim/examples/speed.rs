@@ -28,6 +28,13 @@ fn dumbbell(law: &str, count: u32, rate: u64, rtt_ms: u64, seconds: f64, ssthres
     scenario
 }
 
+/// Datagrams without feedback, a little more than the bottleneck takes.
+fn udp() -> Scenario {
+    let mut scenario = dumbbell("reno", 0, 800_000_000, 100, 60.0, false);
+    scenario.flows = vec![cbr("cbr", 810_000_000, 1500)];
+    scenario
+}
+
 /// One flow at 250 Mbit/s beside web users that come to 10 % of it.
 fn busy(duration: &str) -> Scenario {
     let text = format!(
@@ -54,30 +61,26 @@ fn peak_mb() -> f64 {
 
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
-    let udp = {
-        let mut scenario = dumbbell("reno", 0, 800_000_000, 100, 60.0, false);
-        scenario.flows = vec![cbr("cbr", 810_000_000, 1500)];
-        scenario
-    };
-    let cases = [
+    let cases: [(&str, fn() -> Scenario); 10] = [
         ("udp-800M", udp),
-        ("single-800M-reno", dumbbell("reno", 1, 800_000_000, 100, 60.0, true)),
-        ("single-800M-reno-no-ssthresh", dumbbell("reno", 1, 800_000_000, 100, 60.0, false)),
-        ("single-800M-cubic", dumbbell("cubic", 1, 800_000_000, 100, 60.0, true)),
-        ("single-800M-cubic-no-ssthresh", dumbbell("cubic", 1, 800_000_000, 100, 60.0, false)),
-        ("flows-10", dumbbell("cubic", 10, 1_000_000_000, 50, 10.0, true)),
-        ("flows-100", dumbbell("cubic", 100, 1_000_000_000, 50, 10.0, true)),
-        ("flows-1000", dumbbell("cubic", 1000, 1_000_000_000, 50, 10.0, true)),
-        ("background-web-10%", busy("600 s")),
-        ("background-web-10%-one-minute", busy("60 s")),
+        ("single-800M-reno", || dumbbell("reno", 1, 800_000_000, 100, 60.0, true)),
+        ("single-800M-reno-no-ssthresh", || dumbbell("reno", 1, 800_000_000, 100, 60.0, false)),
+        ("single-800M-cubic", || dumbbell("cubic", 1, 800_000_000, 100, 60.0, true)),
+        ("single-800M-cubic-no-ssthresh", || dumbbell("cubic", 1, 800_000_000, 100, 60.0, false)),
+        ("flows-10", || dumbbell("cubic", 10, 1_000_000_000, 50, 10.0, true)),
+        ("flows-100", || dumbbell("cubic", 100, 1_000_000_000, 50, 10.0, true)),
+        ("flows-1000", || dumbbell("cubic", 1000, 1_000_000_000, 50, 10.0, true)),
+        ("background-web-10%", || busy("600 s")),
+        ("background-web-10%-one-minute", || busy("60 s")),
     ];
     println!(
         "{:30} {:>9} {:>9} {:>7} {:>12} {:>11} {:>8} {:>5}",
         "case", "packets", "events", "cpu s", "packets/s", "events/s", "peak MB", "util"
     );
     for (name, scenario) in cases.iter().filter(|(name, _)| name.starts_with(&wanted)) {
+        let scenario = scenario();
         let before = cpu_seconds();
-        let result = run(scenario);
+        let result = run(&scenario);
         let cpu = cpu_seconds() - before;
         let (packets, events) = (result.engine.data_packets, result.engine.events);
         println!(
