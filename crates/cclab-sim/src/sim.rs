@@ -402,7 +402,8 @@ impl Simulation {
     fn pump(&mut self, now: Time, index: usize, end: usize) {
         loop {
             let Kind::Tcp(tcp) = &mut self.flows[index].kind else { unreachable!("only TCP hosts have segments") };
-            let Some(segment) = tcp.ends[end].poll_transmit(now) else { break };
+            let segment = tcp.ends[end].poll_transmit(now);
+            let Some(segment) = &segment else { break };
             self.emit(now, &mut Packet::tcp(index, end == SOURCE, now, segment));
         }
         let flow = &mut self.flows[index];
@@ -437,6 +438,7 @@ impl Simulation {
         }
     }
 
+    #[inline(always)]
     fn send(&mut self, now: Time, packet: &mut Packet) {
         self.capture(now, if packet.forward { SOURCE } else { DESTINATION }, packet);
         if self.network.send(now, packet) {

@@ -7,10 +7,12 @@ use cclab_algo::{Duration, Rate};
 #[derive(Clone, Debug)]
 pub struct Cbr {
     rate: u64,
-    /// Work of a packet in (bit/s) · ns.
-    work: u128,
-    /// What the last distance left over, below the rate.
-    remainder: u128,
+    /// Distance between packets, rounded down to a nanosecond …
+    gap: Duration,
+    /// … and what is missing of it, in (bit/s) · ns …
+    missing: u64,
+    /// … which adds up to this, below the rate.
+    remainder: u64,
     /// Bytes of an IP packet.
     pub size: u32,
     /// Number of the next datagram.
@@ -21,20 +23,23 @@ impl Cbr {
     /// IP packets of `size` bytes at `rate`.
     pub fn new(rate: Rate, size: u32) -> Cbr {
         let work = u128::from(size) * 8 * u128::from(NANOS_PER_SEC);
-        Cbr { rate: rate.0, work, remainder: 0, size, number: 0 }
+        let (gap, missing) = match u128::from(rate.0) {
+            0 => (Duration::MAX, 0),
+            rate => (Duration((work / rate) as u64), (work % rate) as u64),
+        };
+        Cbr { rate: rate.0.max(1), gap, missing, remainder: 0, size, number: 0 }
     }
 
     /// Counts a datagram; the time until the next one ([`Duration::MAX`] at rate zero).
     pub fn emit(&mut self) -> (u64, Duration) {
         let number = self.number;
         self.number += 1;
-        let rate = u128::from(self.rate);
-        if rate == 0 {
-            return (number, Duration::MAX);
+        self.remainder += self.missing;
+        if self.remainder < self.rate {
+            return (number, self.gap);
         }
-        let work = self.work + self.remainder;
-        self.remainder = work % rate;
-        (number, Duration((work / rate) as u64))
+        self.remainder -= self.rate;
+        (number, self.gap + Duration(1))
     }
 }
 

@@ -374,11 +374,19 @@ impl Link {
     }
 
     /// Puts a packet whose last bit leaves at `departure` on its way.
+    #[inline(always)]
     fn launch(&mut self, departure: Time, packet: &Packet) -> Pending {
         let arrival = departure + self.propagation.delay(departure);
-        let Some(impairments) = &mut self.impairments else {
-            return Pending { line: self.line.push(arrival, *packet), ..Pending::default() };
-        };
+        if self.impairments.is_some() {
+            return self.launch_impaired(arrival, packet);
+        }
+        Pending { line: self.line.push(arrival, *packet), ..Pending::default() }
+    }
+
+    /// The same where the link does more to a packet than to delay it; without that it would arrive at `arrival`.
+    #[inline(never)]
+    fn launch_impaired(&mut self, arrival: Time, packet: &Packet) -> Pending {
+        let Some(impairments) = &mut self.impairments else { unreachable!("only a link with impairments") };
         let arrival = arrival + impairments.jitter();
         let reorder = impairments.reorder.as_mut();
         let held = reorder.and_then(|(reorder, rng)| rng.chance(reorder.probability).then_some(reorder.delay));
@@ -446,6 +454,7 @@ impl Link {
 
     /// Counts a packet served from `start` to `end` as sent if it ends in the measured interval, its bits by what
     /// the link could send in the part that lies there.
+    #[inline]
     fn count_sent(&mut self, start: Time, end: Time, packet: &Packet) {
         if self.measures(end) {
             self.measured.sent += 1;
@@ -456,6 +465,12 @@ impl Link {
                 return;
             }
         }
+        self.count_part(start, end);
+    }
+
+    /// Counts the part of a service that lies in the measured interval.
+    #[inline(never)]
+    fn count_part(&mut self, start: Time, end: Time) {
         let (inside, until) = (start.max(self.from), end.min(self.to));
         if inside < until {
             self.measured.bits_of_parts += self.service.capacity(inside, until).unwrap_or(0.0);

@@ -167,6 +167,7 @@ impl Network {
     }
 
     /// Takes a packet on from hop to hop; whether it reaches its host at once.
+    #[inline(always)]
     fn carry(&mut self, now: Time, packet: &mut Packet) -> bool {
         loop {
             let index = self.routes[packet.next as usize];
@@ -175,31 +176,34 @@ impl Network {
                 return true;
             }
             packet.next += 1;
-            let link = &mut self.links[index as usize];
-            let outcome = link.take(now, packet);
-            match outcome {
-                Outcome::Through => {
-                    self.note(now, index, EventKind::Queued, packet);
-                    self.note(now, index, EventKind::Forwarded, packet);
-                }
-                Outcome::Queued(pending) => {
-                    self.note(now, index, EventKind::Queued, packet);
-                    self.schedule(index, &pending, packet.flow);
-                    return false;
-                }
-                Outcome::Gone(reason, at) => {
-                    if reason == Reason::LostBehind {
-                        self.note(now, index, EventKind::Queued, packet);
-                    }
-                    self.bury(index, at, reason, packet);
-                    return false;
-                }
-                Outcome::Waiting { idle } => {
-                    self.wait(now, index, idle, packet);
-                    return false;
-                }
+            if !self.hop(now, index, packet) {
+                return false;
             }
         }
+    }
+
+    /// Gives a packet to a link; whether it is through at once.
+    #[inline(never)]
+    fn hop(&mut self, now: Time, index: u32, packet: &mut Packet) -> bool {
+        match self.links[index as usize].take(now, packet) {
+            Outcome::Through => {
+                self.note(now, index, EventKind::Queued, packet);
+                self.note(now, index, EventKind::Forwarded, packet);
+                return true;
+            }
+            Outcome::Queued(pending) => {
+                self.note(now, index, EventKind::Queued, packet);
+                self.schedule(index, &pending, packet.flow);
+            }
+            Outcome::Gone(reason, at) => {
+                if reason == Reason::LostBehind {
+                    self.note(now, index, EventKind::Queued, packet);
+                }
+                self.bury(index, at, reason, packet);
+            }
+            Outcome::Waiting { idle } => self.wait(now, index, idle, packet),
+        }
+        false
     }
 
     /// A packet waits in the queue of a served link.
@@ -272,7 +276,9 @@ impl Network {
         if let Some(at) = pending.held {
             self.events.push(at, Event::Held(index));
         }
-        self.tallies[flow as usize].duplicated += u64::from(pending.duplicated);
+        if pending.duplicated {
+            self.tallies[flow as usize].duplicated += 1;
+        }
     }
 
     #[inline]

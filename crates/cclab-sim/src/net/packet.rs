@@ -55,10 +55,10 @@ pub struct Packet {
 
 impl Packet {
     /// The packet around a segment.
-    pub fn tcp(flow: usize, forward: bool, now: Time, segment: Segment) -> Packet {
+    pub fn tcp(flow: usize, forward: bool, now: Time, segment: &Segment) -> Packet {
         let size = IP_HEADER + TCP_HEADER + segment.option_bytes() + segment.len;
         Packet {
-            body: Body::Tcp(segment),
+            body: Body::Tcp(*segment),
             left: now,
             flow: flow as u32,
             size,

@@ -67,6 +67,7 @@ impl Service {
 
     /// Takes in `bytes` at `now`, which is not before the last call: when their service starts and when it ends
     /// ([`Time::NEVER`] on a link that has stopped for good).
+    #[inline]
     pub fn serve(&mut self, now: Time, bytes: u64) -> (Time, Time) {
         if now.0 > self.free {
             (self.free, self.remainder) = (now.0, 0);
@@ -92,6 +93,7 @@ impl Service {
     }
 
     /// Integrates the rate over its steps. What is left of a nanosecond when the rate changes is forgotten.
+    #[inline(never)]
     fn serve_by_schedule(&mut self, bytes: u64) {
         if self.free == u64::MAX {
             return;

@@ -316,7 +316,7 @@ mod tests {
     }
 
     fn tcp_bytes(forward: bool, segment: Segment) -> Vec<u8> {
-        bytes(tcp(), &Packet::tcp(0, forward, Time::ZERO, segment))
+        bytes(tcp(), &Packet::tcp(0, forward, Time::ZERO, &segment))
     }
 
     /// (nanoseconds, data, original length) of every packet.
@@ -443,7 +443,7 @@ mod tests {
     fn a_file_has_whole_names_nanoseconds_and_the_snap_length() {
         let options = scenario::Capture { at_receiver: true, snaplen: Some(96) };
         let mut capture = Capture::new(&scenario(vec![tcp(), cbr()]), options, 42);
-        capture.record(Time(1_234_567_890_123), &Packet::tcp(0, true, Time::ZERO, data()));
+        capture.record(Time(1_234_567_890_123), &Packet::tcp(0, true, Time::ZERO, &data()));
         capture.record(Time(1_234_567_890_124), &Packet::udp(1, Time::ZERO, 0, 30));
         let file = capture.finish();
 

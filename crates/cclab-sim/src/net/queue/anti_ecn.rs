@@ -58,7 +58,7 @@ mod tests {
             for _ in 0..3 {
                 let view = View { now, packets: 0, bytes: 0, free_at: now, rate: Some(Rate(10_000_000)), full: false };
                 let feedback = Feedback::AntiEcn { room: true };
-                let mut packet = Packet::tcp(0, true, now, Segment { len: 1460, feedback, ..Segment::default() });
+                let mut packet = Packet::tcp(0, true, now, &Segment { len: 1460, feedback, ..Segment::default() });
                 router.enqueue(&view, &mut packet);
                 bit = packet.asked().is_some_and(|f| *f == feedback);
                 now += Duration::from_micros(gap_us);

@@ -111,7 +111,7 @@ mod tests {
         let view = |now| View { now, packets: 0, bytes: 0, free_at: now, rate: Some(Rate(10_000_000)), full: false };
         let ask = |router: &mut QuickStart, now| {
             let feedback = Feedback::QuickStart { rate: 8, ttl: 1, nonce: 0x2aaa_aaaa };
-            let mut syn = Packet::tcp(0, true, now, Segment { flags: Flags::SYN, feedback, ..Segment::default() });
+            let mut syn = Packet::tcp(0, true, now, &Segment { flags: Flags::SYN, feedback, ..Segment::default() });
             syn.size = 0;
             router.enqueue(&view(now), &mut syn);
             let Some(&mut Feedback::QuickStart { rate, ttl: 0, nonce }) = syn.asked() else { panic!("no header") };

@@ -120,7 +120,7 @@ mod tests {
             View { now: Time(1), packets: 5, bytes: 5000, free_at: Time(2), rate: Some(Rate(10_000_000)), full: false };
         let send = |router: &mut Xcp, cwnd| {
             let feedback = Feedback::Xcp { cwnd, rtt_us: 100_000, delta: f32::INFINITY };
-            let mut packet = Packet::tcp(0, true, view.now, Segment { len: 1000, feedback, ..Segment::default() });
+            let mut packet = Packet::tcp(0, true, view.now, &Segment { len: 1000, feedback, ..Segment::default() });
             packet.size = 1000;
             router.enqueue(&view, &mut packet);
             let Some(Feedback::Xcp { delta, .. }) = packet.asked() else { panic!("the header is gone") };

@@ -203,14 +203,13 @@ impl Endpoint {
         }
         self.snd.on_ack(now, segment);
         if segment.seq_len() > 0 {
-            let (srtt, rto) = (self.snd.rtt.srtt(), self.snd.rtt.rto());
             if !segment.feedback.is_none() && segment.asks_routers() {
                 self.rcv.take_header(segment.feedback);
             }
             if self.rcv.marks.style != Style::Off {
                 self.note_mark(now, segment, if ce { CE } else { segment.ecn });
             }
-            self.snd.stats.bytes_received += self.rcv.on_data(now, segment, srtt, rto);
+            self.snd.stats.bytes_received += self.rcv.on_data(now, segment, &self.snd.rtt);
         }
         self.move_on(now);
     }

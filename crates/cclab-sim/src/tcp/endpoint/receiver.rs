@@ -3,6 +3,7 @@
 use super::super::segment::{Echo, Flags, SackBlocks, Segment};
 use super::super::{Config, DelayedAck};
 use super::ecn::{Marks, Style};
+use super::rto::Rtt;
 use crate::net::CE;
 use cclab_algo::cc::Feedback;
 use cclab_algo::{Duration, Time};
@@ -123,7 +124,7 @@ impl Receiver {
     }
 
     /// Takes in the payload and FIN of a segment; the payload bytes that are now in order.
-    pub fn on_data(&mut self, now: Time, segment: &Segment, srtt: Duration, rto: Duration) -> u64 {
+    pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: &Rtt) -> u64 {
         let mut in_order = 0;
         self.full_segment = self.full_segment.max(u64::from(segment.len));
         self.echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
@@ -137,7 +138,7 @@ impl Receiver {
             if start < self.rcv_nxt {
                 self.duplicate = Some((start, self.rcv_nxt));
             }
-            in_order = self.on_in_order(now, end, srtt, rto);
+            in_order = self.on_in_order(now, end, rtt);
         } else {
             self.on_out_of_order(start, end);
         }
@@ -176,7 +177,7 @@ impl Receiver {
         self.unacked > 0
     }
 
-    fn on_in_order(&mut self, now: Time, end: u64, srtt: Duration, rto: Duration) -> u64 {
+    fn on_in_order(&mut self, now: Time, end: u64, rtt: &Rtt) -> u64 {
         let before = self.rcv_nxt;
         self.rcv_nxt = end;
         if !self.ranges.is_empty() {
@@ -194,7 +195,7 @@ impl Receiver {
             self.unread += bytes;
         }
         self.unacked += bytes;
-        self.delay_ack(now, srtt, rto);
+        self.delay_ack(now, rtt);
         bytes
     }
 
@@ -268,9 +269,9 @@ impl Receiver {
     }
 
     /// Decides when the data just received in order is acknowledged.
-    fn delay_ack(&mut self, now: Time, srtt: Duration, rto: Duration) {
+    fn delay_ack(&mut self, now: Time, rtt: &Rtt) {
         if self.delayed.adaptive {
-            self.adapt(now, rto);
+            self.adapt(now, rtt);
         }
         // More than one full segment, as Linux counts it: a second one, or a full one and a rest.
         let many = self.unacked > u64::from(self.delayed.every.saturating_sub(1)) * self.full_segment;
@@ -278,13 +279,13 @@ impl Receiver {
             self.ack_now = true;
         }
         if !self.ack_now && self.deadline == Time::NEVER {
-            self.deadline = now + self.delay(srtt);
+            self.deadline = now + self.delay(rtt.srtt());
         }
     }
 
     /// The gap between segments moves the delay (Linux `tcp_event_data_recv`); the first segment, and one
     /// after a gap of more than an RTO, starts quick-ACK mode: the sender is in slow start.
-    fn adapt(&mut self, now: Time, rto: Duration) {
+    fn adapt(&mut self, now: Time, rtt: &Rtt) {
         let half_min = Duration(self.delayed.timeout.0 / 2);
         if self.ato == Duration::ZERO {
             self.start_quick_acks();
@@ -295,8 +296,8 @@ impl Receiver {
         if gap <= half_min {
             self.ato = Duration(self.ato.0 / 2) + half_min;
         } else if gap < self.ato {
-            self.ato = (Duration(self.ato.0 / 2) + gap).min(rto);
-        } else if gap > rto {
+            self.ato = (Duration(self.ato.0 / 2) + gap).min(rtt.rto());
+        } else if gap > rtt.rto() {
             self.start_quick_acks();
         }
     }

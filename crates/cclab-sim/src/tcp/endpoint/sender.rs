@@ -248,9 +248,9 @@ impl Sender {
         if segment.ack > self.snd_nxt {
             return;
         }
+        let window_changed = self.update_window(segment);
         if self.board.is_empty() && segment.sack.is_empty() && self.probe.high_seq == 0 {
             // Nothing to be acknowledged, no duplicate reported: the ACK of a peer that sends data.
-            self.update_window(segment);
             return;
         }
         let mut taken = Taken {
@@ -258,7 +258,6 @@ impl Sender {
             ts_ecr: self.timestamps.then_some(segment.ts_ecr),
             ..Taken::default()
         };
-        let window_changed = self.update_window(segment);
         self.take_sacks(now, segment, &mut taken);
         if segment.ack > self.snd_una {
             self.advance(now, segment.ack, &mut taken);
