@@ -59,9 +59,12 @@ fn peak_mb() -> f64 {
     line.and_then(|l| l.split_whitespace().nth(1)?.parse::<f64>().ok()).map_or(f64::NAN, |kb| kb / 1024.0)
 }
 
+/// Makes the scenario of a case, only when that is asked for.
+type Build = fn() -> Scenario;
+
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
-    let cases: [(&str, fn() -> Scenario); 10] = [
+    let cases: [(&str, Build); 10] = [
         ("udp-800M", udp),
         ("single-800M-reno", || dumbbell("reno", 1, 800_000_000, 100, 60.0, true)),
         ("single-800M-reno-no-ssthresh", || dumbbell("reno", 1, 800_000_000, 100, 60.0, false)),
