@@ -22,14 +22,17 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import hashlib
+import importlib.machinery
 import inspect
 import json
 import re
 import sys
+import sysconfig
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -145,7 +148,11 @@ def registered() -> dict[str, type[CongestionControl]]:
 
 
 def fingerprint(scenario: Mapping[str, Any]) -> dict[str, str]:
-    """A hash of the source of each law written in Python that a scenario (as a dict) names, by its name."""
+    """A hash of the source of each law written in Python that a scenario (as a dict) names, by its name.
+
+    The source is that of its file and of every module of the user's own that it imports, directly or not, as it was
+    when the law was registered.
+    """
     used = sorted(set(_names(scenario)) & _LAWS.keys())
     return {f"law:{name}": hashlib.sha256(_LAWS[name].code.encode()).hexdigest() for name in used}
 
@@ -220,7 +227,7 @@ def _run(path: str, text: str) -> list[str]:
     for cls in usable:
         if before.get(cls.name) is not None and before[cls.name].file == (path, text):
             continue
-        _register(cls, (path, text), text)
+        _register(cls, (path, text), _with_imports(text))
     return [cls.name for cls in usable]
 
 
@@ -286,16 +293,83 @@ def _param(cls: type, name: str, given: Any) -> dict[str, Any]:
 
 
 def _code(cls: type) -> str:
-    """The text that a class depends on: of its whole file, or of what is known of it."""
+    """The text that a class depends on: of its whole file, or of what is known of it, and of what that imports."""
+    home = sys.modules.get(cls.__module__)
     try:
         file = inspect.getsourcefile(cls)
         if file is not None and Path(file).is_file():
-            return Path(file).read_text(encoding="utf-8")
-        return inspect.getsource(cls)
+            return _with_imports(Path(file).read_text(encoding="utf-8"), getattr(home, "__package__", None) or "")
+        text = inspect.getsource(cls)
     except (OSError, TypeError):
         import cloudpickle
 
-        return hashlib.sha256(cloudpickle.dumps(cls)).hexdigest()
+        text = hashlib.sha256(cloudpickle.dumps(cls)).hexdigest()
+    # Its file is not to be had (a notebook): what has been imported there so far.
+    around = vars(home).values() if home is not None else ()
+    names = (v.__name__ if isinstance(v, types.ModuleType) else getattr(v, "__module__", None) for v in around)
+    return _with_imports(text, also={name for name in names if isinstance(name, str) and name != cls.__module__})
+
+
+def _with_imports(text: str, package: str = "", also: Iterable[str] = ()) -> str:
+    """A source with those of the user's own modules that it imports, directly or not, in the order of their names."""
+    sources: dict[str, str] = {}
+    wanted = [*also, *_imports(text, package)]
+    while wanted:
+        name = wanted.pop()
+        if name in sources or (file := _own_file(name)) is None:
+            continue
+        try:
+            sources[name] = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        inside = name if file.name == "__init__.py" else name.rpartition(".")[0]
+        wanted += _imports(sources[name], inside)
+    return "".join([text, *(f"\n# {name}\n{sources[name]}" for name in sorted(sources))])
+
+
+def _imports(text: str, package: str) -> Iterator[str]:
+    """Names of all modules that a source may import, with the packages around them."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            outer = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            if node.level and not all(outer or [""]):
+                continue
+            base = ".".join([*outer, *([node.module] if node.module else [])])
+            found = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in found:
+            parts = name.split(".")
+            yield from (".".join(parts[: i + 1]) for i in range(len(parts)))
+
+
+def _own_file(name: str) -> Path | None:
+    """The source of a module, unless it belongs to Python, to an installed package or to cclab; nothing is imported."""
+    if name.partition(".")[0] in {*sys.stdlib_module_names, "cclab", "__main__"}:
+        return None
+    found = getattr(sys.modules.get(name), "__file__", None)
+    if found is None:
+        path: Any = None
+        parts = name.split(".")
+        for i in range(len(parts)):
+            spec = importlib.machinery.PathFinder.find_spec(".".join(parts[: i + 1]), path)
+            if spec is None:
+                return None
+            found, path = spec.origin, spec.submodule_search_locations
+            if path is None and i + 1 < len(parts):
+                return None
+    file = Path(found).resolve() if found and found.endswith(".py") else None
+    if file is None or {"site-packages", "dist-packages"} & set(file.parts):
+        return None
+    paths = sysconfig.get_paths()
+    standard = [Path(paths[kind]).resolve() for kind in ("stdlib", "platstdlib")]
+    return None if any(file.is_relative_to(folder) for folder in standard) else file
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -171,13 +171,16 @@ def paired_by(
 
     Returns:
         Columns of `by`, then `difference` and `ratio`, each also with `_low` and `_high`, and `n`, the pairs.
-        A row without its partner, or with a NaN, does not count.
+        A row without its partner, or with null or NaN, does not count. An infinite value does: the difference is then
+        infinite (NaN where both sides have one), and neither it nor the ratio has an interval.
     """
     import polars as pl
 
     keys = [*by, *on]
     sides = [
-        frame.filter((pl.col(column) == side) & pl.col(value).is_finite()).select(*keys, pl.col(value).alias(name))
+        frame.filter((pl.col(column) == side) & pl.col(value).cast(pl.Float64).is_not_nan()).select(
+            *keys, pl.col(value).alias(name)
+        )
         for side, name in ((a, "_a"), (b, "_b"))
     ]
     for side, name in zip(sides, (a, b), strict=True):
@@ -188,7 +191,8 @@ def paired_by(
     pairs = sides[0].join(sides[1], on=keys, how="inner")
 
     def row(group: pl.DataFrame) -> dict[str, Any]:
-        found = paired(group["_a"].to_numpy(), group["_b"].to_numpy(), level)
+        with np.errstate(invalid="ignore", divide="ignore"):  # of what is infinite
+            found = paired(group["_a"].to_numpy(), group["_b"].to_numpy(), level)
         parts = (("difference", found.difference), ("ratio", found.ratio))
         ends = {n + end: v for n, e in parts for end, v in (("", e.value), ("_low", e.low), ("_high", e.high))}
         return ends | {"n": found.difference.n}
@@ -204,7 +208,8 @@ def summarise(frame: pl.DataFrame, value: str, by: Sequence[str] = (), level: fl
 
     Args:
         frame: One row per run.
-        value: The column; nulls and NaN (what does not exist) do not count.
+        value: The column; nulls and NaN (what does not exist) do not count. With an infinite value (what never came)
+            the mean is infinite, and there is no interval (NaN).
         by: The columns that make a group; none is one group.
         level: Confidence level.
 
@@ -214,7 +219,7 @@ def summarise(frame: pl.DataFrame, value: str, by: Sequence[str] = (), level: fl
     import polars as pl
 
     x = pl.col(value).cast(pl.Float64)
-    x = x.filter(x.is_finite())
+    x = x.filter(x.is_not_nan())
     parts = [x.mean().alias("mean"), (x.std() / x.len().sqrt()).alias("_error"), x.len().cast(pl.Int64).alias("n")]
     table = frame.group_by(*by, maintain_order=True).agg(parts) if by else frame.select(parts)
     t = {n: t_quantile(0.5 + level / 2, n - 1) for n in table["n"].unique().to_list() if n > 1}

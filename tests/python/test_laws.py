@@ -1,5 +1,7 @@
 """Congestion controls written in Python: registered, run, compared with their twin in Rust, failing well."""
 
+import dataclasses
+import importlib
 import multiprocessing
 import subprocess
 import sys
@@ -258,3 +260,40 @@ def test_the_guide_can_be_followed(tmp_path):
     assert "my-cc-1" in in_a_process("run", "--algorithms", "my_cc.py", "s.toml", cwd=tmp_path).stdout
     done = subprocess.run([sys.executable, "-c", blocks[1]], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_fingerprint_knows_what_a_law_imports(tmp_path, monkeypatch):
+    (tmp_path / "mend_helper.py").write_text("from mend_package import deep\nB = deep.B\n", encoding="utf-8")
+    package = tmp_path / "mend_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    (package / "deep.py").write_text("from . import deeper\nfrom .deeper import B\n", encoding="utf-8")
+    (package / "deeper.py").write_text("B = 0.5\n", encoding="utf-8")
+    source = (
+        "import cclab\nimport numpy\nfrom mend_helper import B\n\n"
+        "class MendImports(cclab.CongestionControl):\n"
+        "    def on_ack(self, ack):\n        self.cwnd_segments += 1\n\n"
+        "    def on_congestion(self, event):\n        self.cwnd_segments *= B\n"
+    )
+    (tmp_path / "mend_imports.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def fingerprint(by_file):
+        for name in [name for name in sys.modules if name.startswith("mend_")]:
+            del sys.modules[name]
+        if (known := laws._LAWS.get("mend-imports")) is not None:
+            laws._LAWS["mend-imports"] = dataclasses.replace(known, file=None)  # so that it is read again
+        if by_file:
+            laws.load(tmp_path / "mend_imports.py")
+        else:
+            cclab.register(importlib.import_module("mend_imports").MendImports)
+        code = laws._LAWS["mend-imports"].code
+        assert code.count("\n# mend_") == 4
+        assert "numpy" not in code.partition("\n# mend_")[2]
+        return laws.fingerprint({"cc": "mend-imports"})["law:mend-imports"]
+
+    before = [fingerprint(by_file) for by_file in (True, False)]
+    assert before == [fingerprint(by_file) for by_file in (True, False)]
+    (package / "deeper.py").write_text("B = 0.9\n", encoding="utf-8")
+    after = [fingerprint(by_file) for by_file in (True, False)]
+    assert all(one != other for one, other in zip(before, after, strict=True))

@@ -232,3 +232,17 @@ def test_replicate_a_study_until(tmp_path):
         stats.replicate_study_until(two, "goodput_bps", 0.1)
     with pytest.raises(ValueError, match="replicate until"):
         stats.replicate_study_until(study, "goodput_bps", 0.1, least=1)
+
+
+def test_what_never_came_is_not_left_out():
+    frame = pl.DataFrame({"seed": [1, 2, 3, 4, 5], "t": [10.0, 12.0, math.inf, math.nan, None]})
+    assert stats.summarise(frame, "t").row(0)[0] == math.inf
+    assert all(map(math.isnan, stats.summarise(frame, "t").row(0)[1:3]))
+    assert stats.summarise(frame, "t")["n"].item() == 3
+    other = frame.with_columns(t=pl.lit(5.0), cc=pl.lit("b"))
+    found = stats.paired_by(pl.concat([frame.with_columns(cc=pl.lit("a")), other]), "t", "cc", "a", "b").row(
+        0, named=True
+    )
+    assert found["difference"] == math.inf
+    assert found["n"] == 3
+    assert all(math.isnan(found[f"{name}_{end}"]) for name in ("difference", "ratio") for end in ("low", "high"))

@@ -325,7 +325,8 @@ class Study:
         The rows of a group in one replication are averaged first: flows of one run are no independent measurements.
 
         Args:
-            metric: The column, e.g. `"goodput_bps"`.
+            metric: The column, e.g. `"goodput_bps"`; nulls and NaN do not count, and with an infinite value the mean is
+                infinite and has no interval.
             by: The columns that make a group; unless given, the parameters. `[*study.parameters, "cc"]` tells the laws
                 within a run apart.
             table: Where the column is.
@@ -348,7 +349,7 @@ class Study:
             if name not in rows.columns:
                 raise unknown("column", name, rows.columns)
         x = pl.col(metric).cast(pl.Float64)
-        means = rows.group_by(*groups, "replication", maintain_order=True).agg(x.filter(x.is_finite()).mean())
+        means = rows.group_by(*groups, "replication", maintain_order=True).agg(x.filter(x.is_not_nan()).mean())
         return stats.summarise(means, metric, groups, level)
 
     def status(self) -> dict[str, int]:
