@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import signal
 import sys
 import traceback
@@ -119,6 +120,8 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
     from cclab import console, results, store
     from cclab.scenario import Scenario
 
+    if _kind(scenario) == "study":
+        raise ScenarioError(f"{scenario}: this is a study file; run it with: cclab sweep {shlex.quote(str(scenario))}")
     loaded = _of_file(scenario, Scenario.load, scenario)
     if out is not None and store.refuse_foreign(out, results.SCHEMA):  # better now than after the run
         console.note(f"The earlier result in {out} will be replaced.")
@@ -131,6 +134,11 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
     else:
         for part in console.result_tables(result):
             console.show(part)
+    if backend == "model":
+        from cclab.model import unanswered
+
+        if why := unanswered(result):
+            console.note(why)
     console.note(f"{result.engine['simulated_s']:g} s simulated in {result.engine['wall_s']:.2f} s.")
     if out is not None:
         console.note(f"Kept in {out}. A page with figures: cclab report {out}")
@@ -248,6 +256,8 @@ def sweep(
 
     if dask and (processes or workers):
         raise click.UsageError("--dask brings its own workers; leave --workers and --processes out.")
+    if _kind(study) == "scenario":
+        raise StudyError(f"{study}: this is a scenario; run it with: cclab run {shlex.quote(str(study))}")
     place = out or (study if study.is_dir() else Path("out") / study.stem)
     if dry_run:
         command.dry_run(study, place, workers, retry_failed)
@@ -405,6 +415,19 @@ def _read(file: Path) -> str:
         raise ScenarioError(f"{file}: cannot be read: {error.strerror}") from None
 
 
+def _kind(file: Path) -> str | None:
+    """What a file is by its keys: `"study"`, `"scenario"`, or neither; who reads it says what is wrong with it."""
+    import tomllib
+
+    try:
+        keys = tomllib.loads(file.read_text(encoding="utf-8")).keys()
+    except (OSError, ValueError):
+        return None
+    if keys & {"scenario", "vary", "together", "points"}:
+        return "study"
+    return "scenario" if keys & {"duration", "network", "flows", "background"} else None
+
+
 def _of_file(file: Path, work: Any, *args: Any) -> Any:
     """Does the work; a mistake in the file is told with the file's name before it."""
     try:
@@ -446,6 +469,8 @@ def run_cli(args: list[str]) -> int:
         return error.exit_code
     except (AlgorithmError, ScenarioError, UnknownNameError, ResultError, StudyError) as error:
         _say(str(error))
+        if "unknown algorithm" in str(error):
+            print("hint: a law of your own, written in Python, is loaded with --algorithms FILE", file=sys.stderr)
         return USERS_MISTAKE
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""

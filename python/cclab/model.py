@@ -12,13 +12,16 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cclab import _core, formulas
 from cclab.errors import ScenarioError
 from cclab.formulas import Sawtooth
+
+if TYPE_CHECKING:
+    from cclab.results import Result
 
 LAWS = ("reno", "newreno", "hstcp", "scalable", "cubic")
 LINK = "bottleneck"
@@ -49,6 +52,18 @@ def solve(checked: dict[str, Any], seed: int | None) -> dict[str, Any]:
     numbers = {table: {name: list(map(str, of)) for name, of in raw[table].items()} for table in ("flows", "links")}
     raw["digest"] = hashlib.sha256(json.dumps(numbers).encode()).hexdigest()[:32]
     return raw
+
+
+def unanswered(result: Result) -> str | None:
+    """Why flows of a result have no goodput, in a line: only the share of a bottleneck can be without a formula."""
+    missing, flows = int(result.flows["goodput_bps"].is_nan().sum()), result.flows.height
+    if not missing:
+        return None
+    some = "" if missing == flows else f" to {missing} of {flows} flows"
+    return (
+        f"no closed formula applies{some}: flows limited by the bottleneck, not by random loss, have one only if they"
+        " all have the same cc, rtt and packet size, and constant-rate flows leave them some of it"
+    )
 
 
 # --- What it can do --------------------------------------------------------------------------------------------------

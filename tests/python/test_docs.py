@@ -91,6 +91,26 @@ def blocks(page: Path, language: str) -> list[str]:
     return [block.split("```")[0] for block in page.read_text().split(f"```{language}\n")[1:]]
 
 
+NETWORK = re.compile(r"^(\[network|network\s*=)", re.MULTILINE)
+EXAMPLES = [
+    (page, i)
+    for page in sorted([*(DOCS / "models").glob("*.md"), *(DOCS / "guides").glob("*.md")])
+    for i, text in enumerate(blocks(page, "toml"))
+    if NETWORK.search(text)
+]
+
+
+@pytest.mark.parametrize(("page", "i"), EXAMPLES, ids=[f"{page.stem}-{i}" for page, i in EXAMPLES])
+def test_examples_of_networks_are_accepted(page, i):
+    """A fragment gets what it leaves out; a law of the reader's own is one that is there."""
+    text = blocks(page, "toml")[i].replace('{ name = "my-cc", a = 2, b = 0.125 }', '"reno"')
+    if not re.search(r"^duration", text, re.MULTILINE):
+        text = f'duration = "100 s"\n{text}'
+    if "[[flows]]" not in text:
+        text += '\n[[flows]]\ncc = "reno"\n'
+    assert cclab.Scenario.from_toml(text).to_dict()["network"]
+
+
 @pytest.fixture
 def first(tmp_path, monkeypatch) -> Path:
     """The README's first scenario, made short, in a folder to work in."""

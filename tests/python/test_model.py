@@ -184,3 +184,16 @@ def test_unlimited_links_and_no_tcp():
     assert math.isnan(alone.jain)
     assert alone.flows["goodput_bps"][0] == pytest.approx(1e6 * 1472 / 1500)
     assert pl.Series(alone.flows["measured_s"]).to_list() == [80.0]
+
+
+def test_what_no_formula_applies_to_is_said_why(cli, tmp_path):
+    for flows, said in (
+        ([F(cc="reno"), F(cc="cubic")], "no closed formula applies: "),
+        ([F(cc="reno"), F(cc="cubic"), F(kind="cbr", rate="1 Mbit/s")], "no closed formula applies to 2 of 3 flows: "),
+        ([F(cc="reno", count=2)], ""),
+    ):
+        file = tmp_path / "s.toml"
+        file.write_text(scenario(*flows).to_toml())
+        status, _, err = cli("run", file, "--backend", "model")
+        assert status == 0
+        assert (said in err) if said else ("formula" not in err)

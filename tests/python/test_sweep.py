@@ -658,6 +658,15 @@ def test_a_mistake_in_a_point_is_told_before_anything_runs(cli, folder):
     assert status == 2
     assert '(did you mean "reno"?)' in err
     assert '(at flows.0.cc = "rno")' in err
+    assert "--algorithms FILE" in err
+
+
+def test_a_study_and_a_scenario_taken_for_each_other(cli, folder):
+    status, out, err = cli("run", folder / "study.toml")
+    study, base = folder / "study.toml", folder / "base.toml"
+    assert (status, out) == (2, "")
+    assert err == f"error: {study}: this is a study file; run it with: cclab sweep {study}\n"
+    assert cli("sweep", base) == (2, "", f"error: {base}: this is a scenario; run it with: cclab run {base}\n")
 
 
 # The command line.
@@ -692,12 +701,17 @@ def test_query_says_what_there_is(cli, run, result, tmp_path):
         ("SELECT * FROM flow", "relation 'flow' was not found; there is runs, flows, links, failures, timings"),
         ("SELECT good FROM flows", 'unable to find column "good"; valid columns: ["network.rtt"'),
         ("SELECT network.rtt FROM flows", 'a name with dots is quoted: "network.rtt"'),
-        ("SELEC", "sql parser error"),
-        ("", "one (and only one) statement"),
+        ("SELECT (", "sql parser error"),
+        ("SELECT 1; SELECT 2", "one (and only one) statement"),
+        ("drop table runs", "SQL: 'drop table runs' is no query; allowed: SELECT ..., WITH ... SELECT ..."),
+        ("/* SELECT */ DELETE FROM runs", "is no query"),
+        ("", "SQL: '' is no query"),
     ):
         status, out, err = cli("query", run.place, sql)
         assert (status, out) == (2, "")
         assert said in err
+    for sql in ("WITH f AS (SELECT seed FROM flows) SELECT seed FROM f", "/* all */ (select seed from runs)"):
+        assert cli("query", run.place, sql)[0] == 0
     result.save(tmp_path / "r")
     status, out, _ = cli("query", tmp_path / "r", "SELECT label FROM flows", "--format", "csv")
     assert (status, out) == (0, "label\ncubic-1\ncubic-2\nreno-1\n")

@@ -29,9 +29,11 @@ def query(place: Path, sql: str) -> pl.DataFrame:
     """One SELECT over the tables in a folder, in Polars' dialect of SQL; a name with dots is quoted: `"network.rtt"`.
 
     Raises:
-        ResultError: it is no SQL, or names a table or a column that is not there.
+        ResultError: it is no SQL, no query, or names a table or a column that is not there.
     """
     found = load(place)
+    if not re.match(r"[\s(]*(SELECT|WITH)\b", re.sub(r"--[^\n]*|/\*.*?\*/", " ", sql, flags=re.DOTALL), re.IGNORECASE):
+        raise ResultError(f"SQL: {sql.strip()!r} is no query; allowed: SELECT ..., WITH ... SELECT ...")
     if isinstance(found, Study):
         there = found.tables()
         tables = {name: found.table(name) for name in there if _names(sql, name)}
