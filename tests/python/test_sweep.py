@@ -3,6 +3,8 @@
 import json
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 import time
 import tomllib
@@ -545,9 +547,6 @@ def test_runs_of_another_build_do_not_mix(study, run, tmp_path, monkeypatch):
 
 
 def test_a_claim_is_one_processs_own(tmp_path):
-    import subprocess
-    import sys
-
     code = (
         "import sys; from pathlib import Path; from cclab.sweep.store import Store\n"
         "s = Store(Path(sys.argv[1]), create=True); print(s.claim('a' * 64), s.claim('b' * 64), flush=True)\n"
@@ -807,3 +806,37 @@ def test_a_law_that_cannot_travel_stops_the_sweep(base, tmp_path, monkeypatch):
     with executors.processes(1) as pool, pytest.raises(cclab.StudyError, match="cannot be sent to a worker"):
         cclab.Study(base).vary({"flows.0.cc": ["stuck-law"]}).run(tmp_path / "store", executor=pool)
     assert cclab.load(tmp_path / "store").status()["failed"] == 0
+
+
+def test_two_sweeps_of_one_process_do_not_share_claims(tmp_path):
+    one, other = Store(tmp_path, create=True), Store(tmp_path, create=True)
+    a, b = "a" * 64, "b" * 64
+    assert one.claim(a)
+    assert not other.claim(a)
+    assert other.claim(b)
+    other.release(a)  # not its own
+    other.close()
+    assert one.claim(b)
+    code = (
+        "import sys; from pathlib import Path; from cclab.sweep.store import Store\n"
+        "print(Store(Path(sys.argv[1]), create=True).claim('a' * 64))"
+    )
+    asked = [sys.executable, "-c", code, str(tmp_path)]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "False\n"  # still one's
+    one.close()
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "True\n"
+
+
+def test_a_torn_listing_is_looked_at_again(tmp_path, monkeypatch):
+    store = Store(tmp_path, create=True)
+    key = "a" * 64
+    (tmp_path / "runs" / f"{key}.parquet").touch()
+    looks, listdir = [], os.listdir
+
+    def torn(place):
+        looks.append(place)
+        return [] if len(looks) == 1 else listdir(place)
+
+    monkeypatch.setattr(os, "listdir", torn)
+    assert store.has(key)
+    assert len(looks) == 3

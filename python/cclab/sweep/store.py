@@ -9,7 +9,7 @@
 
 Every file is written in `tmp` and renamed into its place. Equal runs have equal bytes, so it does no harm when
 two write the same. A run that is being worked on is claimed with a lock of the operating system, which ends with its
-process.
+process, and within a process belongs to one `Store`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ import json
 import os
 import re
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,19 @@ _SINGLE = re.compile(r"([0-9a-f]{64})\.parquet")
 _MERGING = 1 << 62  # a byte of the file of claims that no key comes to
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _COUNT = itertools.count()
+
+
+@dataclass
+class _Claims:
+    """What this process has claimed in a store: the system's locks do not tell its sweeps apart."""
+
+    descriptor: int  # the only one: closing any of a file ends all locks of the process on it
+    held: set[int] = field(default_factory=set)
+    stores: int = 0
+
+
+_CLAIMS: dict[tuple[int, Path], _Claims] = {}  # by process and folder
+_GUARD = threading.Lock()
 
 
 def row_of(key: str, raw: Mapping[str, Any]) -> pl.DataFrame:
@@ -80,7 +95,8 @@ class Store:
         self.place = place
         self.runs = place / "runs"
         self._parts: dict[str, frozenset[str]] = {}  # names of files and the keys in them
-        self._claims: int | None = None
+        self._claims: _Claims | None = None
+        self._mine: set[int] = set()
         self._timings: Path | None = None
         if create:
             self._refuse_foreign()
@@ -120,6 +136,7 @@ class Store:
                     file.flush()
                     os.fsync(file.fileno())
                 os.replace(partial, path)
+                _sync(path.parent)
             finally:
                 partial.unlink(missing_ok=True)
 
@@ -159,13 +176,23 @@ class Store:
     def _look(self) -> set[str]:
         """Names of the files of runs; the keys in parts that are new are read."""
         for _ in range(_ATTEMPTS):
-            names = set(os.listdir(self.runs))
+            names = self._names()
             parts = {name for name in names if name.startswith("part-")}
             try:
                 self._parts = {name: self._parts.get(name) or _keys_in(self.runs / name) for name in parts}
             except FileNotFoundError:  # merged by another process between the two looks
                 continue
             return names
+        raise ResultError(f"{self.runs}: is changed all the time by others")
+
+    def _names(self) -> set[str]:
+        """Names of the files of runs; one look may miss both what another process merges and what it merges it into."""
+        names = set(os.listdir(self.runs))
+        for _ in range(_ATTEMPTS):
+            again = set(os.listdir(self.runs))
+            if again == names:
+                return names
+            names = again
         raise ResultError(f"{self.runs}: is changed all the time by others")
 
     def put(self, row: pl.DataFrame) -> None:
@@ -193,7 +220,7 @@ class Store:
         def columns(schema: pl.Schema) -> list[str]:
             return _numbers(schema) if table is None else ["key", table] if table in schema else ["key"]
 
-        for name in sorted(os.listdir(self.runs)):  # <key>.parquet, then part-….parquet
+        for name in sorted(self._names()):  # <key>.parquet, then part-….parquet
             single = _SINGLE.fullmatch(name)
             if single and single[1] not in wanted:
                 continue
@@ -205,12 +232,16 @@ class Store:
 
     def tables(self) -> list[str]:
         """Names of the tables that finished runs have."""
-        names: dict[str, None] = {}
-        for name in sorted(os.listdir(self.runs)):
-            with contextlib.suppress(FileNotFoundError):
-                schema = _read(self.runs / name, rows=0).schema
-                names |= dict.fromkeys(column for column, kind in schema.items() if isinstance(kind, pl.List))
-        return list(names)
+        for _ in range(_ATTEMPTS):
+            names: dict[str, None] = {}
+            try:
+                for name in sorted(self._names()):
+                    schema = _read(self.runs / name, rows=0).schema
+                    names |= dict.fromkeys(column for column, kind in schema.items() if isinstance(kind, pl.List))
+            except FileNotFoundError:  # merged by another process meanwhile
+                continue
+            return list(names)
+        raise ResultError(f"{self.runs}: is changed all the time by others")
 
     def merge(self) -> None:
         """Make one file of many single ones; small parts, too. Done by one process at a time."""
@@ -287,7 +318,7 @@ class Store:
     # Claims.
 
     def claim(self, key: str) -> bool:
-        """Claim a run for this process; false if another process has it. Ends with `release`, or with the process."""
+        """Claim a run; false if another process or store has it. Ends with `release`, `close`, or the process."""
         return self._lock(_byte(key))
 
     def release(self, key: str) -> None:
@@ -295,26 +326,57 @@ class Store:
         self._unlock(_byte(key))
 
     def _lock(self, byte: int) -> bool:
-        if self._claims is None:
-            self._claims = os.open(self.place / "claims", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.lockf(self._claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
-        except (BlockingIOError, PermissionError):
-            return False
-        except OSError:  # a file system without locks: two sweeps may then run the same twice, which does no harm
-            pass
-        return True
+        with _GUARD:
+            if self._claims is None:
+                place = (os.getpid(), self.place.resolve())
+                if place not in _CLAIMS:
+                    _CLAIMS[place] = _Claims(
+                        os.open(self.place / "claims", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                    )
+                self._claims = _CLAIMS[place]
+                self._claims.stores += 1
+            if byte in self._claims.held:
+                return byte in self._mine
+            try:
+                fcntl.lockf(self._claims.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+            except (BlockingIOError, PermissionError):
+                return False
+            except OSError:  # a file system without locks: two sweeps may then run the same twice, which does no harm
+                pass
+            self._claims.held.add(byte)
+            self._mine.add(byte)
+            return True
 
     def _unlock(self, byte: int) -> None:
-        if self._claims is not None:
-            with contextlib.suppress(OSError):
-                fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, byte)
+        with _GUARD:
+            if self._claims is not None and byte in self._mine:
+                with contextlib.suppress(OSError):
+                    fcntl.lockf(self._claims.descriptor, fcntl.LOCK_UN, 1, byte)
+                self._claims.held.discard(byte)
+                self._mine.discard(byte)
 
     def close(self) -> None:
         """Give all claims up."""
-        if self._claims is not None:
-            os.close(self._claims)
-            self._claims = None
+        for byte in list(self._mine):
+            self._unlock(byte)
+        with _GUARD:
+            if self._claims is not None:
+                self._claims.stores -= 1
+                if not self._claims.stores:
+                    os.close(self._claims.descriptor)
+                    for place in [place for place, claims in _CLAIMS.items() if claims is self._claims]:
+                        del _CLAIMS[place]
+                self._claims = None
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder last through a power cut; the bytes of a file alone do not bring its name back."""
+    with contextlib.suppress(OSError):  # a file system that cannot
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _read(path: Path, columns: Callable[[pl.Schema], list[str]] | None = None, rows: int | None = None) -> pl.DataFrame:
