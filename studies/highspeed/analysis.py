@@ -597,7 +597,8 @@ def written(data: pl.DataFrame, scale: float, *, between: bool = False) -> pl.Se
     for mean, low, high, n in data.select("mean", "low", "high", "n").iter_rows():
         text = told(stats.Estimate(mean, low, high, n), scale)
         if between and not math.isnan(low):
-            text = f"{mean * scale:.3g} [{low * scale:.2g}, {high * scale:.2g}]"
+            ends = [float(f"{x * scale:.2g}") for x in (low, high)]
+            text = f"{mean * scale:.3g} [{ends[0]:g}, {ends[1]:g}]"
         texts.append(text)
     return pl.Series(texts, dtype=pl.String)
 
