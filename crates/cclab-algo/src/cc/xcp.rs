@@ -62,8 +62,10 @@ impl CongestionControl for Xcp {
         self.reno.on_restart(ev);
     }
 
+    /// To the nearest byte: what routers say is in bytes, which need not be exact in segments.
     fn cwnd(&self) -> u64 {
-        self.reno.cwnd()
+        let window = &self.reno.window;
+        (window.cwnd * window.mss()).round().max(window.mss()) as u64
     }
 
     fn ssthresh(&self) -> u64 {
