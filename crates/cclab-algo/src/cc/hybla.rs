@@ -281,12 +281,13 @@ mod tests {
         assert_eq!(hybla.rho, 8.0);
     }
 
-    /// Linux is Reno outside of Open: a window of ACKs adds one, not ρ².
+    /// Linux is Reno outside of Open: a window of 50 acknowledged adds one, where ρ²/W of an ACK is two.
     #[test]
     fn reno_outside_of_open() {
-        let mut hybla = law(Flavour::Linux, 100, 1, 250_000);
-        let ev = AckEvent { acked_bytes: 100 * MSS, may_grow: true, phase: Phase::Disorder, ..AckEvent::default() };
-        hybla.on_ack(&ev);
-        assert_eq!(hybla.window.cwnd, 101.0);
+        for (phase, w) in [(Phase::Disorder, 51.0), (Phase::Open, 52.0)] {
+            let mut hybla = law(Flavour::Linux, 50, 1, 250_000);
+            hybla.on_ack(&AckEvent { acked_bytes: 50 * MSS, may_grow: true, phase, ..AckEvent::default() });
+            assert_eq!(hybla.window.cwnd, w);
+        }
     }
 }

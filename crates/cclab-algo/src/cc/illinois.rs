@@ -133,6 +133,9 @@ impl Illinois {
             return most;
         }
         self.was_large = true;
+        if !self.linux {
+            self.small_rounds = 0.0; // Linux does not begin to count again
+        }
         let (dm, da) = (dm - d1, da - d1);
         dm * most / (dm + da * (most - least) / least)
     }
@@ -301,6 +304,21 @@ mod tests {
         for n in 1..=5 {
             round(&mut law, &[50_000]);
             assert_eq!(law.alpha, if n < 5 { large } else { 10.0 }, "round {n}");
+        }
+    }
+
+    /// A large round after three small ones: the paper's θ = 5 are in a row, Linux goes on with its count.
+    #[test]
+    fn small_rounds_in_a_row() {
+        for (flavour, rounds) in [(Flavour::Paper, 5), (Flavour::Linux, 2)] {
+            let mut law = law(flavour, 100);
+            for rtt in [50_000, 150_000, 50_000, 50_000, 50_000, 150_000] {
+                round(&mut law, &[rtt, rtt]);
+            }
+            for n in 1..=rounds {
+                round(&mut law, &[50_000]);
+                assert_eq!(law.alpha == 10.0, n == rounds, "{flavour:?}, round {n}");
+            }
         }
     }
 

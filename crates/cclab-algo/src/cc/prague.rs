@@ -278,6 +278,16 @@ mod tests {
         assert_eq!(law.alpha, Some(0.5 * 15.0 / 16.0));
     }
 
+    /// Segments leave at 2 W/RTT in slow start, at W/RTT after it: 10 segments of 1000 bytes in 50 ms are 1.6 Mbit/s.
+    #[test]
+    fn slow_start_is_paced_at_twice_the_rate() {
+        for (ssthresh, bps) in [(None, 3_200_000), (Some(1), 1_600_000)] {
+            let mut law = law(10, ssthresh);
+            law.srtt = Duration::from_millis(50);
+            assert_eq!(law.pacing_rate(), Some(Rate(bps)));
+        }
+    }
+
     /// A loss halves whatever α is (RFC 9331 §4.3).
     #[test]
     fn a_loss_halves() {
