@@ -116,7 +116,7 @@ def test_a_bad_scenario(cli, tmp_path, mistake):
     assert status == 2
     assert out == ""
     assert "Traceback" not in err
-    assert all(line.startswith(f"error: {path}: ") for line in err.splitlines())
+    assert all(line.startswith((f"error: {path}: ", "hint: ")) for line in err.splitlines())
     for words in expected:
         assert words in err
     assert not (tmp_path / "r").exists()
