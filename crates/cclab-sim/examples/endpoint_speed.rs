@@ -5,7 +5,8 @@
 
 use cclab_algo::cc::{self, CongestionControl, Context};
 use cclab_algo::{Duration, Time};
-use cclab_sim::tcp::{Config, Endpoint, Segment};
+use cclab_sim::tcp::{Config, Endpoint};
+use cclab_sim::wire::Segment;
 use std::collections::VecDeque;
 
 /// Segments on their way, in order of arrival.

@@ -19,3 +19,4 @@ pub mod script;
 pub mod sim;
 pub mod tcp;
 pub mod trace;
+pub mod wire;

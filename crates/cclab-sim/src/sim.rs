@@ -1,11 +1,13 @@
 //! The world: a scenario, its engine, its links and its hosts, run to the end.
 
 use crate::app::{Background, Flow, Kind, Next};
-use crate::net::{Body, CE, Event, Network, Packet};
+use crate::net::{Event, Network};
 use crate::scenario::{Sampling, Scenario};
 use crate::tcp::State;
 use crate::trace::pcap::Capture;
 use crate::trace::{EngineStats, FlowSamples, LinkSamples, RunResult, Signals};
+use crate::wire::ecn::CE;
+use crate::wire::{Body, Packet};
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
 

@@ -3,10 +3,11 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time};
-use cclab_sim::net::{self, Body, Outcome, Packet, Reason};
+use cclab_sim::net::{self, Outcome, Reason};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::Config;
 use cclab_sim::trace::PacketRows;
+use cclab_sim::wire::{Body, Packet};
 use support::*;
 
 fn ms(n: u64) -> Duration {

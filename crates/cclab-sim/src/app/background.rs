@@ -7,10 +7,11 @@
 use super::flow::{Flow, Tcp};
 use super::host::Processing;
 use super::workload::{Page, Phase, SizeSource};
-use crate::net::{Network, Packet, TCP_HEADER};
+use crate::net::Network;
 use crate::scenario::{self, Arrivals};
-use crate::tcp::{Config, Segment};
+use crate::tcp::Config;
 use crate::trace::{BackgroundSummary, CompletionTimes, Histogram};
+use crate::wire::{IP_HEADER, Packet, Segment, TCP_HEADER};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
@@ -26,7 +27,7 @@ pub fn ip_bytes(config: &Config, size: u64) -> u64 {
         ..Segment::default()
     };
     let plain = Segment { has_timestamps: config.timestamps, ..Segment::default() };
-    let headers = |segment: &Segment| u64::from(crate::net::IP_HEADER + TCP_HEADER + segment.option_bytes());
+    let headers = |segment: &Segment| u64::from(IP_HEADER + TCP_HEADER + segment.option_bytes());
     size + headers(&syn) + headers(&plain) * (1 + size.div_ceil(u64::from(config.mss)))
 }
 

@@ -1,6 +1,6 @@
 //! What a host adds to its endpoint: a timer in the event queue, and time to process what it sends.
 
-use crate::net::Packet;
+use crate::wire::Packet;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! What is measured of a flow between warm-up and end.
 
-use crate::net::Packet;
 use crate::trace::Histogram;
+use crate::wire::Packet;
 use cclab_algo::{Duration, Time};
 
 /// The measurements of a flow; whoever owns it records only in the measured interval.

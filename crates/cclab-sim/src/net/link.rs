@@ -11,13 +11,14 @@
 mod served;
 
 use self::served::Served;
+use super::Reason;
 use super::loss::Lottery;
 use super::queue::{Discipline, Kind, Room, Verdict, View};
 use super::service::{Propagation, Service};
-use super::{CE, Packet, Reason};
 use crate::scenario::{self, Jitter, LossPlace, Reorder};
 use crate::trace::{Histogram, LinkSummary};
-use cclab_algo::cc::Feedback;
+use crate::wire::ecn::CE;
+use crate::wire::{Feedback, Packet};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;

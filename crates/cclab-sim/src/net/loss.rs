@@ -1,7 +1,7 @@
 //! Which packets are lost.
 
-use super::Packet;
 use crate::scenario::{AppliesTo, Loss, LossModel};
+use crate::wire::Packet;
 use cclab_algo::rng::Stream;
 
 /// A loss model at work on one link, with its own random stream.

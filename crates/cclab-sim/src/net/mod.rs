@@ -5,18 +5,17 @@
 
 mod link;
 mod loss;
-mod packet;
 pub mod queue;
 mod service;
 
 pub use link::{Link, Outcome, Pending};
 pub use loss::Lottery;
-pub use packet::{Body, CE, Datagram, IP_HEADER, Packet, TCP_HEADER, UDP_HEADER};
 pub use service::{Propagation, Service};
 
 use crate::engine::Wheel;
 use crate::scenario::{Sampling, Scenario};
 use crate::trace::{EventKind, LinkSamples, LinkSummary, PacketLog};
+use crate::wire::Packet;
 use cclab_algo::Time;
 
 /// What is due.

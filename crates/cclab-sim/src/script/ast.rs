@@ -1,7 +1,7 @@
 //! What a script says: events in time, packets, calls, assertions; and how packets are printed.
 
 use super::expr::Statement;
-use crate::tcp::{Flags, SackBlocks, Segment};
+use crate::wire::{Flags, SackBlocks, Segment};
 use cclab_algo::{Duration, Time};
 use std::fmt;
 

@@ -2,7 +2,7 @@
 
 use super::ast::{Ecn, Opt, Options, Packet};
 use super::setup::Setup;
-use crate::tcp::Flags;
+use crate::wire::Flags;
 
 /// The timestamps of the endpoint by the names that the script gives them.
 ///

@@ -5,7 +5,7 @@
 
 use super::ast::{Call, Ecn, Event, Opt, Options, Packet, Point, Script, Setting, Value, What, When};
 use super::expr;
-use crate::tcp::Flags;
+use crate::wire::Flags;
 use cclab_algo::Duration;
 
 /// A script that cannot be read.
@@ -548,7 +548,7 @@ impl<'a> Parser<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::Flags;
+    use crate::wire::Flags;
 
     fn one(text: &str) -> Event {
         let mut script = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));

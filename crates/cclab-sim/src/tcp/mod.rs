@@ -5,10 +5,8 @@
 //! [`Endpoint::poll_transmit`] until it has none, wake it at [`Endpoint::next_timer`].
 
 pub mod config;
-pub mod segment;
 
 mod endpoint;
 
 pub use config::{Config, DelayedAck, Ecn, Pacing, Profile, Recovery, RtoConfig, RtoStyle};
 pub use endpoint::{Endpoint, Info, State, Stats};
-pub use segment::{AccEcn, Echo, Flags, SackBlocks, Segment};

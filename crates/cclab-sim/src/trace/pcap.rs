@@ -5,9 +5,8 @@
 //!
 //! Sources: draft-ietf-opsawg-pcapng (blocks), RFC 791, 768, 9293, 7323, 2018, 9768 (headers and options).
 
-use crate::net::{Body, Datagram, Packet};
 use crate::scenario::{self, Flow, Scenario, Traffic};
-use crate::tcp::{Flags, Segment};
+use crate::wire::{Body, Datagram, Flags, Packet, Segment};
 use cclab_algo::Time;
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions, UdpHeader};
 use pcap_file::pcapng::PcapNgWriter;
@@ -266,7 +265,8 @@ fn printable(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::scenario::{Record as Recorded, Sampling};
-    use crate::tcp::{Config, SackBlocks};
+    use crate::tcp::Config;
+    use crate::wire::SackBlocks;
     use cclab_algo::{Duration, cc};
     use pcap_file::pcapng::{Block, PcapNgReader};
 

@@ -1,8 +1,8 @@
 //! Rows as they come, in nanoseconds; columns in seconds at the end.
 
 use super::{FlowSamples, LinkSamples, PacketRows, Signals};
-use crate::net::{Body, Packet};
 use crate::tcp::Endpoint;
+use crate::wire::{Body, Packet};
 use cclab_algo::{Duration, Rate, Time};
 
 /// What happened to a packet: the index into [`PacketRows::EVENTS`].

@@ -1,8 +1,9 @@
 //! The served half of a link: a scheduler keeps the packets, and is asked for the next whenever the transmitter is free.
 
 use super::{Link, Outcome, Way};
+use crate::net::Reason;
 use crate::net::queue::{Ledger, Scheduler};
-use crate::net::{Packet, Reason};
+use crate::wire::Packet;
 use cclab_algo::Time;
 use std::collections::VecDeque;
 

@@ -1,9 +1,8 @@
 //! Anti-ECN: clears the bit where there is no room to spare. S. Kunniyur, "AntiECN Marking", ICC 2003.
 
 use super::{Discipline, Verdict, View};
-use crate::net::Packet;
+use crate::wire::{Feedback, Packet};
 use cclab_algo::Time;
-use cclab_algo::cc::Feedback;
 
 /// Parameters of the router.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +44,7 @@ impl Discipline for AntiEcn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::Segment;
+    use crate::wire::Segment;
     use cclab_algo::{Duration, Rate};
 
     /// At 9 Mbit/s a packet of 1500 bytes takes 1.333 ms: the bit stays for those that come less often.

@@ -3,7 +3,8 @@
 //! With ECN as in Linux (`codel_impl.h`): a packet that is marked instead of dropped is sent, and no other is looked at.
 
 use super::{Fifo, Ledger, Scheduler, View};
-use crate::net::{Packet, Reason};
+use crate::net::Reason;
+use crate::wire::Packet;
 use cclab_algo::{Duration, Time};
 
 /// Parameters of CoDel.

@@ -4,13 +4,10 @@
 //! PI controller whose probability is squared for it and coupled into the other.
 
 use super::{Fifo, Ledger, Scheduler, View};
-use crate::net::{Packet, Reason};
+use crate::net::Reason;
+use crate::wire::Packet;
+use crate::wire::ecn::{CE, ECT1};
 use cclab_algo::{Duration, Time};
-
-/// ECN codepoint of scalable senders.
-const ECT1: u8 = 1;
-/// ECN codepoint Congestion Experienced.
-const CE: u8 = 3;
 
 /// Parameters of DualPI2.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,8 @@
 
 use super::codel::{self, Law};
 use super::{Fifo, Ledger, Scheduler, View};
-use crate::net::{Packet, Reason};
+use crate::net::Reason;
+use crate::wire::Packet;
 use cclab_algo::Time;
 use cclab_algo::rng::Stream;
 use std::collections::VecDeque;

@@ -23,8 +23,9 @@ use red::Red;
 use step::Step;
 
 use super::Reason;
-use super::packet::{CE, Packet};
 use crate::scenario::{Limit, Queue};
+use crate::wire::Packet;
+use crate::wire::ecn::CE;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
 use std::collections::VecDeque;

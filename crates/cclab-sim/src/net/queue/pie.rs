@@ -3,7 +3,8 @@
 //! What Linux (`sch_pie.c`) has besides is under `linux`.
 
 use super::{Fifo, Ledger, Scheduler, View};
-use crate::net::{Packet, Reason};
+use crate::net::Reason;
+use crate::wire::Packet;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 

@@ -2,7 +2,7 @@
 //! 1993; gentle: Floyd 2000; adaptive: Floyd, Gummadi & Shenker, *Adaptive RED*, 2001.
 
 use super::{Discipline, Verdict, View};
-use crate::net::Packet;
+use crate::wire::Packet;
 use cclab_algo::math::pow;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};

@@ -1,8 +1,8 @@
 //! Marking at a step threshold, as a DCTCP switch does: Alizadeh et al., *Data Center TCP*, SIGCOMM 2010, §3.1; RFC 8257 §3.1.
 
 use super::{Discipline, Verdict, View};
-use crate::net::Packet;
 use crate::scenario::Limit;
+use crate::wire::Packet;
 
 /// Parameters of the step.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,8 +5,7 @@
 //! it, and some traffic that is shuffled, among the packets of the next interval.
 
 use super::{Discipline, Verdict, View};
-use crate::net::Packet;
-use cclab_algo::cc::Feedback;
+use crate::wire::{Feedback, Packet};
 use cclab_algo::{Duration, Time};
 
 /// Parameters of the router.
@@ -109,7 +108,7 @@ impl Discipline for Xcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::Segment;
+    use crate::wire::Segment;
     use cclab_algo::Rate;
 
     /// 10 Mbit/s, of which 8 are used, 5000 bytes that stay, d = 0.1 s: φ = 8870 B and 1130 B shuffled. Of two flows with

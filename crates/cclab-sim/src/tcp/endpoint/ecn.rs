@@ -3,15 +3,11 @@
 //! Three ways for marks to come back: once per window (RFC 3168), exactly by the ECE flag of ACKs that come whenever
 //! marking begins or ends (DCTCP's receiver, RFC 8257 §3.2), exactly by counters (AccECN, RFC 9768).
 
-use super::super::segment::{AccEcn, Flags, Segment};
 use super::super::{Config, Ecn};
 use super::sender::{Sender, Taken};
-use cclab_algo::cc::{EcnUse, Feedback};
-
-/// ECN codepoints of the IP header (RFC 3168 §5, RFC 9331).
-const ECT_1: u8 = 1;
-const ECT_0: u8 = 2;
-const CE: u8 = 3;
+use crate::wire::ecn::{CE, ECT0, ECT1};
+use crate::wire::{AccEcn, Feedback, Flags, Segment};
+use cclab_algo::cc::EcnUse;
 
 /// CE packets are counted from here (RFC 9768 §3.2.1).
 const FIRST_CEP: u32 = 5;
@@ -74,8 +70,8 @@ impl Style {
 /// How AccECN reports the codepoint of a SYN or SYN-ACK (RFC 9768 tables 2 and 3).
 pub(super) fn handshake_flags(codepoint: u8) -> Flags {
     Flags::of_ace(match codepoint {
-        ECT_1 => 0b011,
-        ECT_0 => 0b100,
+        ECT1 => 0b011,
+        ECT0 => 0b100,
         CE => 0b110,
         _ => 0b010,
     })
@@ -116,7 +112,7 @@ impl Marks {
         let ce = codepoint == CE;
         self.cep += u32::from(ce);
         self.fresh += u32::from(ce);
-        if let Some(i) = [ECT_0, CE, ECT_1].iter().position(|&c| c == codepoint) {
+        if let Some(i) = [ECT0, CE, ECT1].iter().position(|&c| c == codepoint) {
             self.bytes[i] = self.bytes[i].wrapping_add(len) & 0xff_ffff;
             self.unreported |= len > 0;
         }
@@ -191,8 +187,8 @@ impl Marking {
         self.again = self.by_law;
         self.ect = match style {
             Style::Off => 0,
-            Style::Accurate if law == EcnUse::L4s => ECT_1,
-            _ => ECT_0,
+            Style::Accurate if law == EcnUse::L4s => ECT1,
+            _ => ECT0,
         };
         if style == Style::Accurate
             && let Some(ack) = last.filter(|s| s.len == 0)

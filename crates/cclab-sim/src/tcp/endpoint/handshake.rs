@@ -1,13 +1,13 @@
 //! Opening a connection: SYN, SYN-ACK, their options and their retransmission.
 
-use super::super::segment::{Flags, Segment};
 use super::super::{Config, Recovery};
 use super::ecn::{Style, handshake_flags};
 use super::header::quick_start_request;
 use super::pacing::HEADERS;
 use super::validation::Usage;
 use super::{Endpoint, State, timestamp};
-use crate::net::CE;
+use crate::wire::ecn::CE;
+use crate::wire::{Flags, Segment};
 use cclab_algo::cc::{AckEvent, EstablishedEvent, Feedback, RestartEvent};
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};

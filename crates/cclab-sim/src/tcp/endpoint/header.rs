@@ -1,10 +1,10 @@
 //! The congestion header: a law asks with its data, the receiver sends back with its ACKs, and Quick-Start (RFC 4782)
 //! asks on the SYN.
 
-use super::super::segment::Segment;
 use super::receiver::Receiver;
 use super::sender::Sender;
-use crate::net::queue::quick_start::{code_of, nonce_mask, rate_of};
+use crate::wire::Segment;
+use crate::wire::quick_start::{code_of, nonce_mask, rate_of};
 use cclab_algo::cc::{AckEvent, Feedback, RestartEvent};
 use cclab_algo::{Duration, Rate, Time};
 

@@ -8,8 +8,8 @@
 //! ```
 
 use super::Config;
-use super::segment::{Flags, Segment};
-use crate::net::CE;
+use crate::wire::ecn::CE;
+use crate::wire::{Flags, Segment};
 use cclab_algo::cc::{CongestionControl, Feedback, Phase};
 use cclab_algo::{Duration, Rate, Time};
 

@@ -1,10 +1,10 @@
 //! The receiving half: reassembly, SACK blocks, the offered window, and when to acknowledge.
 
-use super::super::segment::{Echo, Flags, SackBlocks, Segment};
 use super::super::{Config, DelayedAck};
 use super::ecn::{Marks, Style};
 use super::rto::Rtt;
-use crate::net::CE;
+use crate::wire::ecn::CE;
+use crate::wire::{Echo, Flags, SackBlocks, Segment};
 use cclab_algo::cc::Feedback;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! What an ACK's SACK blocks say (RFC 2018, RFC 2883).
 
-use super::super::segment::{Segment, unwrap_offset};
 use super::scoreboard::Skip;
 use super::sender::{Sender, Taken};
+use crate::wire::{Segment, unwrap_offset};
 use cclab_algo::Time;
 
 /// The SACK blocks of the last ACK: what they covered need not be looked at again.

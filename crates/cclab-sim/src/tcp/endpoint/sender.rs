@@ -1,6 +1,5 @@
 //! The sending half: what an ACK means.
 
-use super::super::segment::{Flags, Segment};
 use super::super::{Config, Pacing, Recovery};
 use super::Stats;
 use super::ecn::{Marking, Style};
@@ -17,6 +16,7 @@ use super::scoreboard::{Loss, Scoreboard, Track};
 use super::timer::{Kind, Timer};
 use super::timestamp;
 use super::validation::Usage;
+use crate::wire::{Flags, Segment};
 use cclab_algo::cc::{AckEvent, CongestionControl, Feedback, OneWay, Phase};
 use cclab_algo::{Duration, Rate, Time};
 

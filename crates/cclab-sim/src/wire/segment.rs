@@ -3,8 +3,8 @@
 //! Sequence numbers are absolute 64-bit offsets: the SYN occupies 0, the first data byte is 1. What a wire
 //! would carry in 32 bits (SACK blocks, timestamps) is kept in 32 bits and unwrapped by the receiver.
 
+use super::Feedback;
 use cclab_algo::Time;
-use cclab_algo::cc::Feedback;
 
 /// TCP header flags.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]

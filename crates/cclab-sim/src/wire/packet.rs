@@ -1,8 +1,8 @@
 //! A packet: a small `Copy` value; payloads are numbers of bytes.
 
-use crate::tcp::Segment;
+use super::Feedback;
+use super::Segment;
 use cclab_algo::Time;
-use cclab_algo::cc::Feedback;
 
 /// Bytes of an IPv4 header without options.
 pub const IP_HEADER: u32 = 20;
@@ -10,9 +10,6 @@ pub const IP_HEADER: u32 = 20;
 pub const TCP_HEADER: u32 = 20;
 /// Bytes of a UDP header.
 pub const UDP_HEADER: u32 = 8;
-
-/// ECN codepoint Congestion Experienced (RFC 3168 §5).
-pub const CE: u8 = 3;
 
 /// A UDP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +43,7 @@ pub struct Packet {
     /// Place in the network's route table: the link it takes next.
     pub(crate) next: u32,
     /// It will be lost behind the served link that it waits for.
-    pub(super) doomed: bool,
+    pub(crate) doomed: bool,
     /// Whether it travels from the flow's source to its destination.
     pub forward: bool,
     /// ECN codepoint of the IP header: 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.

@@ -1,0 +1,12 @@
+//! What travels: packets, the segments and datagrams that they carry, ECN's bits, the congestion header.
+//!
+//! It stands under everything and knows units alone. Values are small and `Copy`; payloads are numbers of bytes.
+
+pub mod ecn;
+mod packet;
+pub mod quick_start;
+mod segment;
+
+pub use cclab_algo::cc::Feedback;
+pub use packet::{Body, Datagram, IP_HEADER, Packet, TCP_HEADER, UDP_HEADER};
+pub use segment::{AccEcn, Echo, Flags, SackBlocks, Segment, unwrap_offset};
