@@ -182,9 +182,10 @@ fn bbr_and_ns3() {
     assert_eq!((flow.cwnd_min_segments, flow.timeouts), (4.0, 0));
     assert!((flow.cwnd_max_segments - 43.54).abs() < 1.0, "{}", flow.cwnd_max_segments);
     assert!((0.085..0.1108).contains(&flow.owd.mean), "{}", flow.owd.mean);
-    // W2: the link is fuller than with ns-3 (0.897) and shared (ns-3: Jain 0.746); both lose some percent for ever.
+    // W2: the link is fuller than with ns-3 (0.897); how it is shared is chance (ns-3: Jain 0.746, here 0.76 to 1.00 over
+    // eight seeds); both lose some percent for ever.
     let result = w2("bbr");
-    assert!(result.links[0].utilisation > 0.95 && result.jain > 0.95);
+    assert!(result.links[0].utilisation > 0.95 && result.jain > 0.7);
     assert!(result.links[0].drops > 0);
 }
 

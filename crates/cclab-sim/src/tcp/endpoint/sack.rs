@@ -43,9 +43,12 @@ impl Sender {
             let start = unwrap_offset(near, start);
             *block = (start, start + u64::from(end.wrapping_sub(start as u32)));
         }
-        let blocks = &blocks[..segment.sack.len()];
+        let blocks = &mut blocks[..segment.sack.len()];
         let first_is_duplicate = self.take_dsack(segment.ack, blocks, taken);
-        for &(start, end) in &blocks[usize::from(first_is_duplicate)..] {
+        let blocks = &mut blocks[usize::from(first_is_duplicate)..];
+        // In the order of sequence numbers: what one ACK brings is no reordering among itself.
+        blocks.sort_unstable();
+        for &mut (start, end) in blocks {
             if start >= end || end > self.snd_nxt || end <= self.snd_una {
                 continue;
             }

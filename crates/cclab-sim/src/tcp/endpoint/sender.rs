@@ -106,6 +106,8 @@ pub(super) struct Taken {
     pub delivered_bytes: u64,
     pub lost_bytes: u64,
     pub prior_in_flight: u64,
+    /// Number of the highest segment SACKed before, + 1.
+    pub prior_top: u64,
     /// The ACK brings no data, no window change and no advance.
     pub pure: bool,
     /// The ACK is a duplicate (RFC 5681 §2): all that, and data is outstanding.
@@ -255,6 +257,7 @@ impl Sender {
         }
         let mut taken = Taken {
             prior_in_flight: self.in_flight(),
+            prior_top: self.board.sacked_top(),
             ts_ecr: self.timestamps.then_some(segment.ts_ecr),
             ..Taken::default()
         };
@@ -317,13 +320,11 @@ impl Sender {
         self.snd_una = ack;
         self.timeouts_in_row = 0;
         let min_rtt = self.rtt.min_rtt();
-        // What was never retransmitted arrived after something sent later: the path reorders.
-        let sacked_top = self.board.sacked_top();
         while let Some(front) = self.board.front() {
             if front.end() > ack {
                 break;
             }
-            let below_sacked = self.board.head() + 1 < sacked_top;
+            let below_sacked = self.board.head() + 1 < taken.prior_top;
             let (sent, was_sacked) = self.board.pop();
             if !was_sacked {
                 taken.delivered_bytes += u64::from(sent.len);
@@ -338,6 +339,7 @@ impl Sender {
                 taken.first_sent.get_or_insert(sent.sent);
                 taken.last_sent = Some(sent.sent);
                 taken.original_delivered |= sent.end() <= self.high_seq;
+                // It arrived after something sent later: the path reorders.
                 self.rack.reordering_seen |= below_sacked;
             }
         }
