@@ -43,7 +43,7 @@ class Simulation:
         """The result: tables by name, each a dict of columns (numpy arrays; lists of str for text).
 
         Keys: ``flows``, ``links``, ``samples``, ``link_samples``, ``signals``, ``packets`` (or None) with the column
-        names of ``cclab_sim::trace::result`` (distributions flattened: ``rtt_mean_s``, ``rtt_var_s2``, ``rtt_min_s``,
+        names of ``cclab_sim::measure::result`` (distributions flattened: ``rtt_mean_s``, ``rtt_var_s2``, ``rtt_min_s``,
         ``rtt_max_s``, ``rtt_p50_s``, ``rtt_p95_s``, ``rtt_p99_s``, ``rtt_count``, likewise ``owd_…`` and
         ``sojourn_…``), ``links`` also what the scenario came to (``rate_bps``, ``delay_s``, ``queue_limit_packets``,
         ``queue_limit_bytes``; NaN where there is none), ``signal_names`` and ``packet_events`` (what the numbers in

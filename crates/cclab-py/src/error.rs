@@ -1,7 +1,7 @@
 //! The one place where errors of the core become Python exceptions, and where a panic becomes one too.
 
 use cclab_sim::scenario::Scenario;
-use cclab_sim::sim;
+use cclab_sim::world;
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,9 +52,9 @@ pub fn run(error: impl std::fmt::Display) -> PyErr {
 }
 
 /// A run that the simulator could not go on with; where a law raised an exception, caused by it.
-pub fn simulation(py: Python<'_>, error: &sim::Error) -> PyErr {
+pub fn simulation(py: Python<'_>, error: &world::Error) -> PyErr {
     let failure = run(error);
-    if let (sim::Error::Law { .. }, Some(raised)) = (error, crate::python_law::take_raised()) {
+    if let (world::Error::Law { .. }, Some(raised)) = (error, crate::python_law::take_raised()) {
         failure.set_cause(py, Some(raised));
     }
     failure

@@ -3,9 +3,9 @@
 use crate::error;
 use cclab_algo::Rate;
 use cclab_algo::cc;
+use cclab_sim::measure::{Distribution, PacketRows, RunResult};
 use cclab_sim::scenario::{Limit, Link};
-use cclab_sim::sim;
-use cclab_sim::trace::{Distribution, PacketRows, RunResult};
+use cclab_sim::world;
 use numpy::{Element, IntoPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -15,7 +15,7 @@ use std::sync::Mutex;
 #[pyclass(module = "cclab._core")]
 pub struct Simulation {
     /// `None` once it is finished or has failed.
-    sim: Mutex<Option<sim::Simulation>>,
+    sim: Mutex<Option<world::Simulation>>,
     seed: u64,
     simulated_s: f64,
     links: Vec<Link>,
@@ -30,7 +30,7 @@ impl Simulation {
         error::guard(py, || {
             let scenario = error::scenario_from_json(scenario_json)?;
             let seed = seed.unwrap_or(scenario.seed);
-            let sim = Mutex::new(Some(sim::Simulation::new(&scenario, seed)));
+            let sim = Mutex::new(Some(world::Simulation::new(&scenario, seed)));
             let keeps_gil = names_a_law_of_python(&scenario.source);
             let simulated_s = scenario.duration.as_secs_f64();
             Ok(Simulation { sim, seed, simulated_s, links: scenario.links, keeps_gil })
@@ -62,10 +62,10 @@ impl Simulation {
 }
 
 impl Simulation {
-    fn place(&self) -> std::sync::MutexGuard<'_, Option<sim::Simulation>> {
+    fn place(&self) -> std::sync::MutexGuard<'_, Option<world::Simulation>> {
         self.sim.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-    fn take(&self) -> PyResult<sim::Simulation> {
+    fn take(&self) -> PyResult<world::Simulation> {
         self.place()
             .take()
             .ok_or_else(|| error::run("the run is finished, has failed, or is advanced by another thread"))

@@ -5,8 +5,8 @@
 
 mod support;
 
+use cclab_sim::measure::RunResult;
 use cclab_sim::scenario::{AppliesTo, Scenario};
-use cclab_sim::trace::RunResult;
 use support::two_flows;
 
 fn run(toml: &str, seed: u64) -> RunResult {
@@ -15,7 +15,7 @@ fn run(toml: &str, seed: u64) -> RunResult {
     for link in scenario.links.iter_mut().filter(|link| link.name == "bottleneck") {
         link.loss.retain(|loss| loss.applies_to != AppliesTo::Ack);
     }
-    cclab_sim::sim::run(&scenario, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}"))
+    cclab_sim::world::run(&scenario, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}"))
 }
 
 /// Equal flows at 42 ms: each within 15 %, utilisation within two points.

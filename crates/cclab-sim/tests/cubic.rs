@@ -4,9 +4,9 @@ mod support;
 
 use cclab_algo::Duration;
 use cclab_algo::params::Given;
+use cclab_sim::measure::RunResult;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::Config;
-use cclab_sim::trace::RunResult;
 use support::*;
 
 /// Source - 10 Mbit/s - R1 - 1.5 Mbit/s, 40 ms, 17 waiting - R2 - 10 Mbit/s - sink; 1000 bytes on the wire (timestamps

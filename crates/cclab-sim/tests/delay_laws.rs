@@ -1,7 +1,7 @@
 //! What the laws that read delays or rates promise, end to end.
 
+use cclab_sim::measure::{LinkSummary, RunResult};
 use cclab_sim::scenario::Scenario;
-use cclab_sim::trace::{LinkSummary, RunResult};
 
 /// A dumbbell with access links of 1 Gbit/s and 1 ms; `flows` is TOML.
 fn dumbbell(rate_mbps: u32, rtt_ms: u32, limit: &str, extra: &str, seconds: (u32, u32), flows: &str) -> RunResult {
@@ -23,7 +23,7 @@ fn dumbbell(rate_mbps: u32, rtt_ms: u32, limit: &str, extra: &str, seconds: (u32
         "#
     );
     let scenario = Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}"));
-    cclab_sim::sim::run(&scenario, 1).unwrap_or_else(|e| panic!("{e}"))
+    cclab_sim::world::run(&scenario, 1).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn bottleneck(result: &RunResult) -> &LinkSummary {

@@ -67,7 +67,7 @@ fn twice_and_in_threads_at_once() {
             runs.into_iter().map(|thread| thread.join().expect("the run ends")).collect()
         });
         assert_eq!(together, [digest.clone(), digest.clone()], "{name}, at once");
-        let other = cclab_sim::sim::run(&scenario, 2).expect("it runs").digest();
+        let other = cclab_sim::world::run(&scenario, 2).expect("it runs").digest();
         assert_ne!(digest, other, "{name}: another seed, another result");
     }
 }
@@ -76,7 +76,7 @@ fn twice_and_in_threads_at_once() {
 #[test]
 fn in_small_steps() {
     let scenario = connections();
-    let mut sim = cclab_sim::sim::Simulation::new(&scenario, scenario.seed);
+    let mut sim = cclab_sim::world::Simulation::new(&scenario, scenario.seed);
     let mut share = 0.0;
     while share < 1.0 {
         let next = sim.advance(7).expect("within budget");

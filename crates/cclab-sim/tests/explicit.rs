@@ -3,10 +3,10 @@
 mod support;
 
 use cclab_algo::{Duration, Time};
+use cclab_sim::measure::RunResult;
 use cclab_sim::net::queue::{anti_ecn, quick_start, red, xcp};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, Ecn, Pacing};
-use cclab_sim::trace::RunResult;
 use support::*;
 
 const MBIT: u64 = 1_000_000;

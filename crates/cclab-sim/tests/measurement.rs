@@ -3,9 +3,9 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time, cc};
+use cclab_sim::measure::{PacketRows, RunResult};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck, Recovery};
-use cclab_sim::trace::{PacketRows, RunResult};
 use support::*;
 
 fn ms(n: u64) -> Duration {

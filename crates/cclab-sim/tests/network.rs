@@ -3,10 +3,10 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time};
+use cclab_sim::measure::PacketRows;
 use cclab_sim::net::{self, Outcome, Reason};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::Config;
-use cclab_sim::trace::PacketRows;
 use cclab_sim::wire::{Body, Packet};
 use support::*;
 
@@ -237,7 +237,7 @@ fn a_used_up_event_budget_is_an_error_that_says_so() {
     let mut scenario = path(10.0, link("l", Some(10_000_000), ms(1)), free());
     scenario.flows = vec![cbr("cbr", 5_000_000, 1250)];
     scenario.max_events = 1000;
-    let error = cclab_sim::sim::run(&scenario, 1).unwrap_err().to_string();
+    let error = cclab_sim::world::run(&scenario, 1).unwrap_err().to_string();
     assert!(error.contains("budget of 1000 events at 1.0000") && error.contains("of 10 s"), "{error}");
 }
 
@@ -247,7 +247,7 @@ fn a_path_without_time_is_an_error_and_not_a_hang() {
     let mut scenario = path(1.0, link("l", None, Duration::ZERO), free());
     scenario.flows = vec![bulk("bulk", "reno", Config::linux(1448))];
     scenario.max_events = 10_000;
-    let error = cclab_sim::sim::run(&scenario, 1).unwrap_err().to_string();
+    let error = cclab_sim::world::run(&scenario, 1).unwrap_err().to_string();
     assert!(error.contains("budget of 10000 events at 0.000000 s"), "{error}");
 }
 

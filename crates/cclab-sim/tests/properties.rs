@@ -3,9 +3,9 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time};
+use cclab_sim::measure::PacketRows;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, Recovery};
-use cclab_sim::trace::PacketRows;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use support::*;
@@ -108,9 +108,9 @@ proptest! {
 
     #[test]
     fn every_run_conserves_packets_and_order(scenario in any_scenario()) {
-        let result = match cclab_sim::sim::run(&scenario, scenario.seed) {
+        let result = match cclab_sim::world::run(&scenario, scenario.seed) {
             Ok(result) => result,
-            Err(cclab_sim::sim::Error::Budget { .. }) => return Ok(()),
+            Err(cclab_sim::world::Error::Budget { .. }) => return Ok(()),
             Err(error) => return Err(TestCaseError::fail(error.to_string())),
         };
         let rows = result.packets.as_ref().expect("asked for");

@@ -3,11 +3,11 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time};
+use cclab_sim::measure::RunResult;
 use cclab_sim::net::queue::codel;
 use cclab_sim::net::{self, Outcome};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{self, Config, Recovery};
-use cclab_sim::trace::RunResult;
 use cclab_sim::wire::Packet;
 use proptest::prelude::*;
 use support::*;

@@ -4,9 +4,9 @@ mod support;
 
 use cclab_algo::params::Given;
 use cclab_algo::{Duration, Rate, Time};
+use cclab_sim::measure::RunResult;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck};
-use cclab_sim::trace::RunResult;
 use support::*;
 
 /// A bottleneck with RTT `rtt_ms` and a buffer, without access links; the segments are 1500 bytes on the wire.

@@ -1,8 +1,8 @@
 //! Background traffic and on-off sources, against renewal theory, the no-loss rounds of slow start, and each other.
 
+use cclab_sim::measure::{BackgroundSummary, RunResult};
 use cclab_sim::scenario::Scenario;
-use cclab_sim::sim::run;
-use cclab_sim::trace::{BackgroundSummary, RunResult};
+use cclab_sim::world::run;
 
 fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text).unwrap_or_else(|e| panic!("{text}: {e}"))

@@ -4,13 +4,13 @@
 //! next connection of the same entry takes its slot, so memory grows with how many there are at once, not with time.
 //! The n-th connection of an entry has the n-th size and the n-th RTT, whatever happens in the network.
 
+use super::config::{self, Arrivals};
 use super::flow::{Flow, Tcp};
 use super::host::Processing;
 use super::workload::{Page, Phase, SizeSource};
+use crate::measure::{BackgroundSummary, CompletionTimes, Histogram};
 use crate::net::Network;
-use crate::scenario::{self, Arrivals};
 use crate::tcp::Config;
-use crate::trace::{BackgroundSummary, CompletionTimes, Histogram};
 use crate::wire::{IP_HEADER, Packet, Segment, TCP_HEADER};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
@@ -62,7 +62,7 @@ pub(crate) struct Background {
 
 /// An entry in one direction.
 struct Entry {
-    spec: scenario::Background,
+    spec: config::Background,
     /// What its streams are called.
     name: String,
     routes: [u32; 2],
@@ -136,8 +136,8 @@ pub(crate) enum Next {
 }
 
 impl Background {
-    pub(crate) fn new(scenario: &scenario::Scenario, network: &mut Network, seed: u64) -> Background {
-        let entry = |spec: &scenario::Background| {
+    pub(crate) fn new(background: &[config::Background], network: &mut Network, seed: u64) -> Background {
+        let entry = |spec: &config::Background| {
             let name = format!("background/{}{}", spec.label, if spec.reverse { "/reverse" } else { "" });
             let stream = |what: &str| Stream::new(seed, &format!("{name}/{what}"));
             Entry {
@@ -156,7 +156,7 @@ impl Background {
                 name,
             }
         };
-        let entries = scenario.background.iter().map(entry).collect();
+        let entries = background.iter().map(entry).collect();
         Background { seed, entries, slots: Vec::new(), users: Vec::new(), measuring: false }
     }
 
@@ -282,7 +282,7 @@ impl Background {
                 own + place
             }
             None => {
-                network.add_flow(e.routes);
+                network.add_flow(e.routes, Time::NEVER);
                 self.slots.push(slot);
                 flows.push(Flow::connection(spec.label.clone(), spec.cc.name, now, tcp, processing));
                 flows.len() - 1

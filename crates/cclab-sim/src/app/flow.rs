@@ -1,13 +1,13 @@
 //! A flow: its source, its two hosts, what is measured of it.
 
 use super::Cbr;
+use super::config::{self, Traffic};
 use super::host::{Alarm, Processing};
 use super::meter::Meter;
 use super::onoff::{Datagrams, OnOff};
+use crate::measure::FlowSummary;
 use crate::net::FlowTally;
-use crate::scenario::{self, Traffic};
 use crate::tcp::{Config, Endpoint, Pacing};
-use crate::trace::FlowSummary;
 use cclab_algo::cc::{Context, Entry};
 use cclab_algo::params::Given;
 use cclab_algo::rng::Stream;
@@ -73,7 +73,7 @@ pub(crate) struct Tcp {
 
 impl Flow {
     /// The flow of a scenario.
-    pub(crate) fn new(flow: &scenario::Flow, seed: u64) -> Flow {
+    pub(crate) fn new(flow: &config::Flow, seed: u64) -> Flow {
         let stream = |what: &str| Stream::new(seed, &format!("flow/{}/{what}", flow.label));
         let start = flow.start + Duration(stream("start").below(flow.start_jitter.0.saturating_add(1)));
         let (kind, cc) = match &flow.traffic {

@@ -1,6 +1,6 @@
 //! What is measured of a flow between warm-up and end.
 
-use crate::trace::Histogram;
+use crate::measure::Histogram;
 use crate::wire::Packet;
 use cclab_algo::{Duration, Time};
 

@@ -2,6 +2,7 @@
 
 mod background;
 mod cbr;
+pub mod config;
 mod flow;
 mod host;
 mod meter;

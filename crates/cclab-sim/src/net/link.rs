@@ -12,11 +12,11 @@ mod served;
 
 use self::served::Served;
 use super::Reason;
+use super::config::{self, Jitter, LossPlace, Reorder};
 use super::loss::Lottery;
 use super::queue::{Discipline, Kind, Room, Verdict, View};
 use super::service::{Propagation, Service};
-use crate::scenario::{self, Jitter, LossPlace, Reorder};
-use crate::trace::{Histogram, LinkSummary};
+use crate::measure::{Histogram, LinkSummary};
 use crate::wire::ecn::CE;
 use crate::wire::{Feedback, Packet};
 use cclab_algo::rng::Stream;
@@ -96,7 +96,7 @@ struct Impairments {
 
 impl Impairments {
     /// `None` where there are none, which is what the fast path asks.
-    fn new(link: &scenario::Link, seed: u64) -> Option<Box<Impairments>> {
+    fn new(link: &config::Link, seed: u64) -> Option<Box<Impairments>> {
         let stream = |what: &str| Stream::new(seed, &format!("link/{}/{what}", link.name));
         let losses = link.loss.iter().enumerate();
         let impairments = Impairments {
@@ -194,9 +194,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// The link of a scenario, its draws from `seed` and its name, measured from `from` to `to`; `log_changes` keeps
+    /// A link as configured, its draws from `seed` and its name, measured from `from` to `to`; `log_changes` keeps
     /// every change of its queue.
-    pub fn new(link: &scenario::Link, seed: u64, from: Time, to: Time, log_changes: bool) -> Link {
+    pub fn new(link: &config::Link, seed: u64, from: Time, to: Time, log_changes: bool) -> Link {
         let service = Service::new(link.rate, &link.schedule);
         let propagation = Propagation::new(link.delay, &link.schedule);
         let impairments = Impairments::new(link, seed);

@@ -1,6 +1,6 @@
 //! Which packets are lost.
 
-use crate::scenario::{AppliesTo, Loss, LossModel};
+use super::config::{AppliesTo, Loss, LossModel};
 use crate::wire::Packet;
 use cclab_algo::rng::Stream;
 

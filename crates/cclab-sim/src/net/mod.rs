@@ -3,6 +3,7 @@
 //! `Network::carry` takes a packet from hop to hop until it is under way on a link, is gone, or has reached
 //! its host. A link that is infinitely fast and has no delay hands a packet on at once, without an event.
 
+pub mod config;
 mod link;
 mod loss;
 pub mod queue;
@@ -13,8 +14,7 @@ pub use loss::Lottery;
 pub use service::{Propagation, Service};
 
 use crate::engine::Wheel;
-use crate::scenario::{Sampling, Scenario};
-use crate::trace::{EventKind, LinkSamples, LinkSummary, PacketLog};
+use crate::measure::{EventKind, LinkSamples, LinkSummary, PacketLog};
 use crate::wire::Packet;
 use cclab_algo::Time;
 
@@ -74,6 +74,15 @@ pub(crate) struct FlowTally {
     lost: u64,
 }
 
+/// What a network keeps of everything that happens in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Log {
+    /// Every packet at every link.
+    pub packets: bool,
+    /// Every change of every queue.
+    pub changes: bool,
+}
+
 /// Links, routes and the event queue that drives them.
 pub struct Network {
     /// What happens next.
@@ -94,32 +103,25 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a scenario, measured from the end of the warm-up.
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Network {
-        let (from, to) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
-        let on_change = scenario.record.samples == Sampling::OnChange;
-        let links: Vec<Link> = scenario.links.iter().map(|link| Link::new(link, seed, from, to, on_change)).collect();
+    /// A network of these links, measured in `interval`.
+    pub fn new(links: &[config::Link], seed: u64, interval: (Time, Time), log: Log) -> Network {
+        let (from, to) = interval;
+        let links: Vec<Link> = links.iter().map(|link| Link::new(link, seed, from, to, log.changes)).collect();
         let mut events = Wheel::new();
         for (index, link) in links.iter().enumerate().filter(|(_, link)| link.next_timer() < Time::NEVER) {
             events.push(link.next_timer(), Event::Tick(index as u32));
         }
-        let mut network = Network {
+        Network {
             events,
             links,
             routes: Vec::new(),
             starts: Vec::new(),
             tallies: Vec::new(),
             measured: Vec::new(),
-            interval: (from, to),
-            logs_changes: on_change,
-            log: scenario.record.packets.then(Box::default),
-        };
-        for (index, flow) in scenario.flows.iter().enumerate() {
-            let routes = [network.add_route(&flow.route), network.add_route(&flow.route_back)];
-            network.add_flow(routes);
-            network.measured[index].1 = flow.stop.unwrap_or(to).min(to);
+            interval,
+            logs_changes: log.changes,
+            log: log.packets.then(Box::default),
         }
-        network
     }
 
     /// Adds a route; where it starts.
@@ -129,11 +131,12 @@ impl Network {
         start
     }
 
-    /// Adds a flow with these routes, there and back.
-    pub(crate) fn add_flow(&mut self, routes: [u32; 2]) {
+    /// Adds a flow with these routes, there and back, whose losses count until `until`.
+    pub(crate) fn add_flow(&mut self, routes: [u32; 2], until: Time) {
+        let (from, to) = self.interval;
         self.starts.push(routes);
         self.tallies.push(FlowTally::default());
-        self.measured.push(self.interval);
+        self.measured.push((from, until.min(to)));
     }
 
     /// What became of a flow's packets.

@@ -1,6 +1,6 @@
 //! The transmitter of a link: when a packet's last bit leaves.
 
-use crate::scenario::Change;
+use super::config::Change;
 use cclab_algo::units::NANOS_PER_SEC;
 use cclab_algo::{Duration, Rate, Time};
 

@@ -1,11 +1,11 @@
 //! `[[background]]`: transfers that come and go, by a load or by a rate.
 
 use super::flow::FlowSpec;
-use super::model::{Arrivals, Background};
 use super::network::{Ends, Graph, Network, Path};
 use super::quantity::{Integer, Name, Or, POSITIVE_TIME, SIZE, TIME, Times, Words};
 use super::reader::{Kind, Mistakes, Table, show};
 use super::tcp::TcpSpec;
+use super::{Arrivals, Background};
 use crate::app::ip_bytes;
 use crate::app::workload::{Page, Sizes, Variate};
 use cclab_algo::{Duration, Rate, Time, math};

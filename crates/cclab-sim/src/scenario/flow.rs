@@ -2,11 +2,11 @@
 
 use super::background::WITH_MEAN;
 use super::link::bdp_bytes;
-use super::model::{Flow, Traffic};
 use super::network::{Ends, Graph, Network, Path};
 use super::quantity::{Amount, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, TIME, Words};
 use super::reader::{Kind, Mistakes, Table};
 use super::tcp::{PACKET_SIZE, TcpSpec};
+use super::{Flow, Traffic};
 use crate::app::workload::Variate;
 use cclab_algo::{Duration, Rate, Time};
 

@@ -1,11 +1,11 @@
 //! The fields of a link: rate, delay, queue, impairments, changes; and how they become a [`Link`].
 
-use super::model::{AppliesTo, Change, Jitter, Link, Loss, LossModel, LossPlace, Reorder};
 use super::quantity::{
     Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, Probability, RATE_OR_OUTAGE, Rates, TIME, Words,
 };
 use super::queue::QueueSpec;
 use super::reader::{Kind, Mistakes, Table, show};
+use super::{AppliesTo, Change, Jitter, Link, Loss, LossModel, LossPlace, Reorder};
 use cclab_algo::{Duration, Rate, Time};
 use serde_json::{Map, Value as Json, json};
 

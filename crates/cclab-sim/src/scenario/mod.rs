@@ -1,11 +1,12 @@
 //! A scenario: one network with its flows, checked. Loading one can never run code.
 //!
 //! ```text
-//!  TOML text ─► JSON ─► reader ─► network, flow: what was written ─► model: what runs
+//!  TOML text ─► JSON ─► reader ─► network, flow: what was written ─► Scenario: what runs
 //!                          └────► source: what was written, every default filled in
 //! ```
 //!
-//! [`model`] is what the simulator runs: one graph, whatever the topology was called; every option resolved.
+//! A [`Scenario`] is what the simulator runs: one graph, whatever the topology was called; every option resolved.
+//! Its types belong to the layers that act on them: `world`, `app`, `tcp` and `net` each have a `config`.
 //! The format is described in `docs/reference/scenario.md`.
 
 mod background;
@@ -14,7 +15,6 @@ mod flow;
 mod hosts;
 mod link;
 mod mesh;
-pub mod model;
 mod network;
 mod quantity;
 mod queue;
@@ -23,8 +23,11 @@ mod record;
 mod registry;
 mod tcp;
 
+pub use crate::app::config::*;
+pub use crate::net::config::*;
+pub use crate::net::queue::{Limit, Queue};
+pub use crate::world::config::*;
 pub use error::{Mistake, ScenarioError};
-pub use model::*;
 pub use registry::registry_json;
 
 use background::{BackgroundSpec, MAX_ENTRIES};

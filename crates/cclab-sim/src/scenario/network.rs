@@ -4,11 +4,11 @@
 //! access links make up its base RTT. A `chain`, a `cross` and a `custom` network are a [`Mesh`]: flows begin
 //! and end at its nodes, and their base RTT is what the delays of its links add up to.
 
+use super::Link;
 use super::flow::FlowSpec;
 use super::hosts::Hosts;
 use super::link::{LinkSpec, Surroundings};
 use super::mesh::Mesh;
-use super::model::Link;
 use super::quantity::Words;
 use super::reader::{Kind, Mistakes, Table, alternatives, show};
 use cclab_algo::{Duration, Rate};

@@ -1,11 +1,11 @@
 //! `queue`: the discipline of a link and its parameters.
 
 use super::link::{Surroundings, bdp_bytes};
-use super::model::{Limit, Queue};
 use super::quantity::{
     Amount, Amounts, Flag, Integer, Number, Or, POSITIVE_TIME, Probability, SIZE, Sizes, TIME, Times, Words,
 };
 use super::reader::{Kind, Table};
+use super::{Limit, Queue};
 use crate::net::queue::pie::{self, Estimator};
 use crate::net::queue::{anti_ecn, codel, dualpi2, fq_codel, quick_start, red, step, xcp};
 use cclab_algo::math::exp;

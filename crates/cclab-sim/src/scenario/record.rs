@@ -1,8 +1,8 @@
 //! `[record]`: what is kept beside the summary.
 
-use super::model::{Capture, Record, Sampling};
 use super::quantity::{Or, POSITIVE_TIME, Sizes, Times, Words};
 use super::reader::{Kind, Mistakes, Table, show};
+use super::{Capture, Record, Sampling};
 use cclab_algo::Duration;
 use serde_json::{Value as Json, json};
 

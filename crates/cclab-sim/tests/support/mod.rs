@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use cclab_algo::{Duration, Rate, Time, cc};
+use cclab_sim::measure::RunResult;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp;
-use cclab_sim::trace::RunResult;
 
 /// A link without impairments and with a queue that is never full.
 pub fn link(name: &str, rate: Option<u64>, delay: Duration) -> Link {
@@ -71,7 +71,7 @@ pub fn bulk(label: &str, law: &str, config: tcp::Config) -> Flow {
 
 /// Runs with the scenario's own seed.
 pub fn run(scenario: &Scenario) -> RunResult {
-    cclab_sim::sim::run(scenario, scenario.seed).unwrap_or_else(|e| panic!("seed {}: {e}", scenario.seed))
+    cclab_sim::world::run(scenario, scenario.seed).unwrap_or_else(|e| panic!("seed {}: {e}", scenario.seed))
 }
 
 /// Goodputs in Mbit/s and utilisation, from `warmup` to `end` seconds, of two flows of one algorithm (a name, or a table

@@ -23,12 +23,112 @@ use red::Red;
 use step::Step;
 
 use super::Reason;
-use crate::scenario::{Limit, Queue};
 use crate::wire::Packet;
 use crate::wire::ecn::CE;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
 use std::collections::VecDeque;
+
+/// A queue discipline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Queue {
+    /// First-in first-out, the newest dropped when full. The limit is of packets waiting; the one being
+    /// sent does not count.
+    DropTail {
+        /// Largest number waiting.
+        limit: Limit,
+    },
+    /// Random early detection.
+    Red {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        red: red::Config,
+    },
+    /// Drop-tail beside a router that clears anti-ECN's bit.
+    AntiEcn {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        anti_ecn: anti_ecn::Config,
+    },
+    /// Drop-tail beside a router that approves Quick-Start requests.
+    QuickStart {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        quick_start: quick_start::Config,
+    },
+    /// Drop-tail beside an XCP router.
+    Xcp {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        xcp: xcp::Config,
+    },
+    /// Controlled delay.
+    Codel {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        codel: codel::Config,
+    },
+    /// Marking at a step threshold.
+    Step {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        step: step::Config,
+    },
+    /// Fair queueing with controlled delay.
+    FqCodel {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        fq_codel: fq_codel::Config,
+    },
+    /// Proportional integral controller enhanced.
+    Pie {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        pie: pie::Config,
+    },
+    /// Dual queue, coupled.
+    DualPi2 {
+        /// Largest number waiting.
+        limit: Limit,
+        /// Its parameters.
+        dualpi2: dualpi2::Config,
+    },
+}
+
+impl Queue {
+    /// Largest number waiting.
+    pub fn limit(&self) -> Limit {
+        match *self {
+            Queue::DropTail { limit }
+            | Queue::Red { limit, .. }
+            | Queue::Step { limit, .. }
+            | Queue::Codel { limit, .. }
+            | Queue::FqCodel { limit, .. }
+            | Queue::Pie { limit, .. }
+            | Queue::DualPi2 { limit, .. }
+            | Queue::AntiEcn { limit, .. }
+            | Queue::QuickStart { limit, .. }
+            | Queue::Xcp { limit, .. } => limit,
+        }
+    }
+}
+
+/// The limit of a queue, resolved to packets or bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Packets waiting.
+    Packets(u64),
+    /// Bytes waiting.
+    Bytes(u64),
+}
 
 /// What a discipline sees of its link.
 #[derive(Clone, Copy, Debug)]

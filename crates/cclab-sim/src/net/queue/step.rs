@@ -1,7 +1,7 @@
 //! Marking at a step threshold, as a DCTCP switch does: Alizadeh et al., *Data Center TCP*, SIGCOMM 2010, §3.1; RFC 8257 §3.1.
 
+use super::Limit;
 use super::{Discipline, Verdict, View};
-use crate::scenario::Limit;
 use crate::wire::Packet;
 
 /// Parameters of the step.

@@ -1,5 +1,7 @@
 //! The result of a run: summaries and columns, in SI base units.
 
+use cclab_algo::Time;
+
 /// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunResult {
@@ -234,6 +236,15 @@ pub struct LinkSamples {
     pub queue_packets: Vec<f64>,
     /// Bytes waiting.
     pub queue_bytes: Vec<f64>,
+}
+
+impl LinkSamples {
+    pub(crate) fn push(&mut self, at: Time, link: usize, packets: u64, bytes: u64) {
+        self.time_s.push(at.as_secs_f64());
+        self.link.push(link as u32);
+        self.queue_packets.push(packets as f64);
+        self.queue_bytes.push(bytes as f64);
+    }
 }
 
 /// Signals of laws: columns of equal length.

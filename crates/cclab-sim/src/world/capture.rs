@@ -5,7 +5,8 @@
 //!
 //! Sources: draft-ietf-opsawg-pcapng (blocks), RFC 791, 768, 9293, 7323, 2018, 9768 (headers and options).
 
-use crate::scenario::{self, Flow, Scenario, Traffic};
+use super::config::{self, Scenario};
+use crate::app::config::{Flow, Traffic};
 use crate::wire::{Body, Datagram, Flags, Packet, Segment};
 use cclab_algo::Time;
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions, UdpHeader};
@@ -25,7 +26,7 @@ const TTL: usize = 64;
 
 /// A capture in the making.
 pub struct Capture {
-    options: scenario::Capture,
+    options: config::Capture,
     writer: PcapNgWriter<Vec<u8>>,
     flows: Vec<Ends>,
     bytes: Vec<u8>,
@@ -44,7 +45,7 @@ struct Ends {
 
 impl Capture {
     /// Opens a capture of every flow of `scenario`, run with `seed`.
-    pub fn new(scenario: &Scenario, options: scenario::Capture, seed: u64) -> Capture {
+    pub fn new(scenario: &Scenario, options: config::Capture, seed: u64) -> Capture {
         let comment = format!("scenario \"{}\", seed {seed}", printable(&scenario.name));
         let section = SectionHeaderBlock {
             endianness: Endianness::Little, // the same bytes on every machine
@@ -264,9 +265,9 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Record as Recorded, Sampling};
     use crate::tcp::Config;
     use crate::wire::SackBlocks;
+    use crate::world::config::{Record as Recorded, Sampling};
     use cclab_algo::{Duration, cc};
     use pcap_file::pcapng::{Block, PcapNgReader};
 
@@ -309,7 +310,7 @@ mod tests {
 
     /// The bytes of one packet of flow 0, captured whole at the sender.
     fn bytes(traffic: Traffic, packet: &Packet) -> Vec<u8> {
-        let options = scenario::Capture { at_receiver: false, snaplen: None };
+        let options = config::Capture { at_receiver: false, snaplen: None };
         let mut capture = Capture::new(&scenario(vec![traffic]), options, 1);
         capture.record(Time::ZERO, packet);
         packets(&capture.finish()).remove(0).1
@@ -441,7 +442,7 @@ mod tests {
 
     #[test]
     fn a_file_has_whole_names_nanoseconds_and_the_snap_length() {
-        let options = scenario::Capture { at_receiver: true, snaplen: Some(96) };
+        let options = config::Capture { at_receiver: true, snaplen: Some(96) };
         let mut capture = Capture::new(&scenario(vec![tcp(), cbr()]), options, 42);
         capture.record(Time(1_234_567_890_123), &Packet::tcp(0, true, Time::ZERO, &data()));
         capture.record(Time(1_234_567_890_124), &Packet::udp(1, Time::ZERO, 0, 30));

@@ -2,10 +2,9 @@
 
 mod digest;
 mod histogram;
-pub mod pcap;
-mod recorder;
+mod packets;
 pub mod result;
 
 pub use histogram::Histogram;
-pub(crate) use recorder::{EventKind, PacketLog};
+pub(crate) use packets::{EventKind, PacketLog};
 pub use result::*;

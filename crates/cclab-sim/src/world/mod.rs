@@ -1,70 +1,23 @@
 //! The world: a scenario, its engine, its links and its hosts, run to the end.
 
+mod capture;
+pub mod config;
+mod error;
+mod recorder;
+
+pub use error::Error;
+
 use crate::app::{Background, Flow, Kind, Next};
-use crate::net::{Event, Network};
-use crate::scenario::{Sampling, Scenario};
+use crate::measure::{EngineStats, FlowSamples, LinkSamples, RunResult, Signals};
+use crate::net::{Event, Log, Network};
 use crate::tcp::State;
-use crate::trace::pcap::Capture;
-use crate::trace::{EngineStats, FlowSamples, LinkSamples, RunResult, Signals};
 use crate::wire::ecn::CE;
 use crate::wire::{Body, Packet};
+use capture::Capture;
 use cclab_algo::{Duration, Time};
+use config::{Sampling, Scenario};
+use recorder::Recorder;
 use std::collections::VecDeque;
-
-/// Why a run failed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Error {
-    /// The event budget is used up.
-    #[error(
-        "the run used up its budget of {max_events} events at {time_s:.6} s of {duration_s} s simulated; raise max_events if this is meant"
-    )]
-    Budget {
-        /// The budget.
-        max_events: u64,
-        /// Simulated time reached, s.
-        time_s: f64,
-        /// Simulated time wanted, s.
-        duration_s: f64,
-    },
-    /// What is recorded does not fit into its budget of memory.
-    #[error(
-        "{what} came to {size}, the most that is kept, at {time_s:.6} s of {duration_s} s simulated; {advice}, or simulate less"
-    )]
-    Memory {
-        /// The field that asks for it.
-        what: &'static str,
-        /// How much it came to: rows or bytes.
-        size: String,
-        /// What to record instead.
-        advice: &'static str,
-        /// Simulated time reached, s.
-        time_s: f64,
-        /// Simulated time wanted, s.
-        duration_s: f64,
-    },
-    /// A law written in another language failed.
-    #[error("flow {flow}: its congestion control failed at {time_s:.6} s simulated: {message}")]
-    Law {
-        /// Label of the flow.
-        flow: String,
-        /// Simulated time of the failure, s.
-        time_s: f64,
-        /// What it said.
-        message: String,
-    },
-    /// Packets were created or lost by the simulator itself. This is our bug.
-    #[error(
-        "conservation violated at {place}: {detail}; this is a bug in cclab, please report it with the scenario and seed {seed}"
-    )]
-    Conservation {
-        /// Where.
-        place: String,
-        /// What does not add up.
-        detail: String,
-        /// The seed.
-        seed: u64,
-    },
-}
 
 /// What may be recorded, of each kind: a few gigabytes.
 #[derive(Clone, Copy)]
@@ -101,15 +54,6 @@ pub struct Simulation {
     recorder: Recorder,
 }
 
-/// What is recorded beside the summary.
-struct Recorder {
-    sampling: Sampling,
-    samples: FlowSamples,
-    link_samples: LinkSamples,
-    signals: Signals,
-    capture: Option<(Capture, usize)>,
-}
-
 impl Simulation {
     /// Prepares a run of `scenario` with `seed`.
     pub fn new(scenario: &Scenario, seed: u64) -> Simulation {
@@ -117,13 +61,20 @@ impl Simulation {
             let host = if c.at_receiver { DESTINATION } else { SOURCE };
             (Capture::new(scenario, c, seed), host)
         });
-        let mut network = Network::new(scenario, seed);
-        let background = Background::new(scenario, &mut network, seed);
+        let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
+        let record = &scenario.record;
+        let log = Log { packets: record.packets, changes: record.samples == Sampling::OnChange };
+        let mut network = Network::new(&scenario.links, seed, (warmup, end), log);
+        for flow in &scenario.flows {
+            let routes = [network.add_route(&flow.route), network.add_route(&flow.route_back)];
+            network.add_flow(routes, flow.stop.unwrap_or(end));
+        }
+        let background = Background::new(&scenario.background, &mut network, seed);
         let mut sim = Simulation {
             seed,
             now: Time::ZERO,
-            warmup: Time::ZERO + scenario.warmup,
-            end: Time::ZERO + scenario.duration,
+            warmup,
+            end,
             max_events: scenario.max_events,
             events: 0,
             checkpoint: scenario.max_events.min(CHECK_EVERY),
@@ -542,32 +493,6 @@ impl Simulation {
             }
         }
         Ok(())
-    }
-}
-
-impl Recorder {
-    fn sample(&mut self, now: Time, index: usize, flow: &mut Flow) {
-        if !flow.is_sampled() {
-            return;
-        }
-        match &flow.kind {
-            Kind::Tcp(tcp) => {
-                self.samples.push(now, index, &tcp.ends[SOURCE], tcp.rtt, &tcp.ends[DESTINATION]);
-                self.signals.push(now, index, &tcp.ends[SOURCE]);
-            }
-            Kind::Udp { delivered, .. } => self.samples.push_udp(now, index, *delivered),
-        }
-    }
-
-    /// A row if the window, the threshold or an RTT has changed since the last one.
-    fn sample_change(&mut self, now: Time, index: usize, flow: &mut Flow) {
-        let Kind::Tcp(tcp) = &mut flow.kind else { return };
-        let law = tcp.ends[SOURCE].congestion_control();
-        let state = Some((law.cwnd(), law.ssthresh(), tcp.ends[SOURCE].info().srtt, tcp.rtt));
-        if state != tcp.sampled {
-            tcp.sampled = state;
-            self.sample(now, index, flow);
-        }
     }
 }
 

@@ -1,0 +1,153 @@
+//! What flows and background are asked to do.
+
+use super::workload::{Page, Sizes, Variate};
+use crate::tcp;
+use cclab_algo::cc;
+use cclab_algo::params::Given;
+use cclab_algo::{Duration, Rate, Time};
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Label, unique in the scenario, e.g. `cubic-1`.
+    pub label: String,
+    /// Node index of the source.
+    pub from: usize,
+    /// Node index of the destination.
+    pub to: usize,
+    /// Links from source to destination.
+    pub route: Vec<usize>,
+    /// Links back.
+    pub route_back: Vec<usize>,
+    /// When it starts, before jitter.
+    pub start: Time,
+    /// The start is delayed by a uniform draw in `[0, start_jitter]` from the flow's own stream.
+    pub start_jitter: Duration,
+    /// When a source without end stops; `None` at the end of the run.
+    pub stop: Option<Time>,
+    /// Processing time of the source host: each packet leaves it later by a uniform draw in
+    /// `[0, send_jitter]` from the flow's own stream, order kept. Breaks phase effects (Floyd & Jacobson 1992).
+    pub send_jitter: Duration,
+    /// What it sends.
+    pub traffic: Traffic,
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug)]
+pub enum Traffic {
+    /// A TCP connection.
+    Tcp {
+        /// Bytes to transfer; `None` without end.
+        size: Option<u64>,
+        /// Options of both ends.
+        config: Box<tcp::Config>,
+        /// Congestion control.
+        cc: &'static cc::Entry,
+        /// Its parameters, checked, as written.
+        cc_params: Vec<(String, Given)>,
+    },
+    /// Constant bit rate over UDP.
+    Cbr {
+        /// Rate of IP packets, headers included.
+        rate: Rate,
+        /// Bytes of an IP packet, headers included.
+        packet_size: u32,
+    },
+    /// The same while it is on; on and off for times drawn in turn.
+    OnOff {
+        /// Rate of IP packets while on, headers included.
+        rate: Rate,
+        /// Bytes of an IP packet, headers included.
+        packet_size: u32,
+        /// Lengths of the bursts, s.
+        on: Variate,
+        /// Lengths of the silences, s.
+        off: Variate,
+    },
+}
+
+/// Connections that come and go, in one direction.
+#[derive(Clone, Debug)]
+pub struct Background {
+    /// Label, unique among the entries of one direction.
+    pub label: String,
+    /// Whether this is the reverse direction of the entry.
+    pub reverse: bool,
+    /// Links from the sources to the destinations.
+    pub route: Vec<usize>,
+    /// Links back.
+    pub route_back: Vec<usize>,
+    /// Propagation there and back over these links.
+    pub base_rtt: Duration,
+    /// Base RTT of each connection, s. What it has beyond `base_rtt` is delay between its source and the network.
+    pub rtt: Variate,
+    /// Rate of the slowest link of `route`, of which loads are shares.
+    pub rate: Option<Rate>,
+    /// Share of it that the connections are to offer; NaN where that is not known.
+    pub load: f64,
+    /// When the first one may start.
+    pub start: Time,
+    /// From when on none starts any more.
+    pub stop: Option<Time>,
+    /// As [`Flow::send_jitter`], of every connection.
+    pub send_jitter: Duration,
+    /// When they start.
+    pub arrivals: Arrivals,
+    /// How much they transfer.
+    pub sizes: Sizes,
+    /// Options of both ends.
+    pub config: Box<tcp::Config>,
+    /// Congestion control.
+    pub cc: &'static cc::Entry,
+    /// Its parameters, checked, as written.
+    pub cc_params: Vec<(String, Given)>,
+}
+
+/// When connections of the background start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arrivals {
+    /// At independent moments.
+    Poisson {
+        /// Mean number per second.
+        per_s: f64,
+    },
+    /// As web users request objects, who wait for them and think in between.
+    Users {
+        /// How many.
+        users: u32,
+        /// What each does.
+        page: Page,
+    },
+    /// As the objects of web pages, which begin at independent moments.
+    Pages {
+        /// Mean number of pages per second.
+        per_s: f64,
+        /// How each is fetched.
+        page: Page,
+    },
+}
+
+impl Arrivals {
+    /// The pages, where there are any.
+    pub fn page(&self) -> Option<&Page> {
+        match self {
+            Arrivals::Poisson { .. } => None,
+            Arrivals::Users { page, .. } | Arrivals::Pages { page, .. } => Some(page),
+        }
+    }
+    /// `web` or `poisson`.
+    pub fn kind(&self) -> &'static str {
+        if self.page().is_some() { "web" } else { "poisson" }
+    }
+    /// Web users; NaN where there are none.
+    pub fn users(&self) -> f64 {
+        if let Arrivals::Users { users, .. } = self { f64::from(*users) } else { f64::NAN }
+    }
+}
+
+impl Background {
+    /// Whether a connection may have delay of its own.
+    pub fn has_delay(&self) -> bool {
+        self.rtt != Variate::Fixed(self.base_rtt.as_secs_f64())
+    }
+}

@@ -1,0 +1,66 @@
+//! The checked scenario: types that cannot be wrong.
+//!
+//! Every topology has become a graph of nodes and one-way links, every flow a pair of routes, every
+//! quantity a number in its unit, every option a value.
+
+use crate::app::config::{Background, Flow};
+use crate::net::config::Link;
+use cclab_algo::Duration;
+
+/// One network with its flows.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Name, for people.
+    pub name: String,
+    /// Simulated time.
+    pub duration: Duration,
+    /// Left out of the summary.
+    pub warmup: Duration,
+    /// Seed, unless the run names another.
+    pub seed: u64,
+    /// Node names; a node's number is its index.
+    pub nodes: Vec<String>,
+    /// One-way links; a link's number is its index.
+    pub links: Vec<Link>,
+    /// Flows; replicas of a `count` are separate flows here.
+    pub flows: Vec<Flow>,
+    /// Background traffic: an entry in both directions is two here.
+    pub background: Vec<Background>,
+    /// What to record.
+    pub record: Record,
+    /// The run stops with an error after so many events.
+    pub max_events: u64,
+    /// What the person wrote, normalised, as JSON: for manifests and hashes.
+    pub source: serde_json::Value,
+}
+
+/// What to record beside the summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Samples of flows and queues.
+    pub samples: Sampling,
+    /// Every packet at every link, as a table.
+    pub packets: bool,
+    /// A capture at one host of every flow.
+    pub capture: Option<Capture>,
+}
+
+/// When flows and queues are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Never.
+    Off,
+    /// At this interval.
+    Every(Duration),
+    /// Whenever a value changes.
+    OnChange,
+}
+
+/// A pcapng capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// At the receivers instead of the senders.
+    pub at_receiver: bool,
+    /// Bytes of each packet kept, from the IP header on; `None` keeps all.
+    pub snaplen: Option<u32>,
+}
