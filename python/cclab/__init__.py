@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING, Any
 from cclab.errors import AlgorithmError, CclabError, ResultError, RunError, ScenarioError, StudyError, UnknownNameError
 
 if TYPE_CHECKING:
-    from cclab import algorithms as algorithms
-    from cclab.laws import CongestionControl as CongestionControl
-    from cclab.laws import Param as Param
-    from cclab.laws import register as register
+    from cclab.analysis import metrics as metrics
+    from cclab.analysis import plots as plots
+    from cclab.analysis import stats as stats
+    from cclab.laws import algorithms as algorithms
+    from cclab.laws.python import CongestionControl as CongestionControl
+    from cclab.laws.python import Param as Param
+    from cclab.laws.python import register as register
     from cclab.results import Result as Result
     from cclab.scenario import Background as Background
     from cclab.scenario import Dumbbell as Dumbbell
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from cclab.scenario import Scenario as Scenario
     from cclab.sweep.query import load as load
     from cclab.sweep.study import Study as Study
+    from cclab.theory import formulas as formulas
 
 __version__: str
 
@@ -52,30 +56,41 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "algorithms",
+    "formulas",
     "load",
+    "metrics",
+    "plots",
     "register",
+    "stats",
 ]
 
 # Loaded when first asked for, so that `import cclab` and `cclab --help` are quick.
 _LAZY = {
-    "CongestionControl": "cclab.laws",
+    "CongestionControl": "cclab.laws.python",
     "Background": "cclab.scenario",
     "Dumbbell": "cclab.scenario",
     "Flow": "cclab.scenario",
     "Network": "cclab.scenario",
-    "Param": "cclab.laws",
+    "Param": "cclab.laws.python",
     "Result": "cclab.results",
     "Scenario": "cclab.scenario",
     "Study": "cclab.sweep.study",
     "__version__": "cclab._core",
     "load": "cclab.sweep.query",
-    "register": "cclab.laws",
+    "register": "cclab.laws.python",
+}
+_ROOMS = {
+    "algorithms": "cclab.laws.algorithms",
+    "formulas": "cclab.theory.formulas",
+    "metrics": "cclab.analysis.metrics",
+    "plots": "cclab.analysis.plots",
+    "stats": "cclab.analysis.stats",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "algorithms":
-        return import_module("cclab.algorithms")
+    if name in _ROOMS:
+        return import_module(_ROOMS[name])
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'cclab' has no attribute {name!r}")

@@ -38,7 +38,7 @@ MORE: dict[str, dict[str, Any]] = {
 
 def each_algorithm() -> list[str]:
     """The case `single-800M/NAME` of each congestion control."""
-    from cclab import algorithms
+    from cclab.laws import algorithms
 
     return [f"single-800M/{name}" for name in algorithms.names()]
 

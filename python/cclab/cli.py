@@ -135,7 +135,7 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
         for part in console.result_tables(result):
             console.show(part)
     if backend == "model":
-        from cclab.model import unanswered
+        from cclab.backends.model import unanswered
 
         if why := unanswered(result):
             console.note(why)

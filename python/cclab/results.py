@@ -17,7 +17,7 @@ from cclab import store
 from cclab.errors import ResultError
 
 if TYPE_CHECKING:
-    from cclab.plots import Plots
+    from cclab.analysis.plots import Plots
     from cclab.scenario import Scenario
 
 SCHEMA = "cclab.result/1"
@@ -145,7 +145,7 @@ class Result:
     @cached_property
     def plot(self) -> Plots:
         """Figures: `.plot.cwnd()`, `.plot.queue()`, `.plot.throughput()`, `.plot.rtt()`."""
-        from cclab.plots import Plots
+        from cclab.analysis.plots import Plots
 
         return Plots(self)
 

@@ -261,7 +261,7 @@ def simulate(
         raise ScenarioError(f"seed: {seed!r} is not a whole number from 0 to 2^64 - 1")
     wall, cpu = time.perf_counter(), time.thread_time()
     if backend == "model":
-        from cclab.model import solve
+        from cclab.backends.model import solve
 
         raw = solve(scenario._checked, seed)
         return raw, time.perf_counter() - wall, time.thread_time() - cpu

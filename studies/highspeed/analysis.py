@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cclab import Scenario, metrics, stats
-from cclab.plots import Chart, look, styled
+from cclab.analysis.plots import Chart, look, styled
 from cclab.results import Result
 from cclab.studies import Check, Context, Figure, StudyOutcome, Table
 

@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from cclab import Scenario, formulas, stats
-from cclab.plots import Chart, look, styled
+from cclab.analysis.plots import Chart, look, styled
 from cclab.results import Result
 from cclab.studies import Check, Comparison, Context, Figure, StudyOutcome, compare
 

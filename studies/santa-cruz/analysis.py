@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cclab import Scenario
-from cclab.plots import Chart, look, styled, thin
+from cclab.analysis.plots import Chart, look, styled, thin
 from cclab.results import Result
 from cclab.studies import Check, Comparison, Context, Figure, StudyOutcome, compare
 

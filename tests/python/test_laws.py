@@ -12,6 +12,7 @@ import pytest
 
 import cclab
 from cclab import laws, registry
+from cclab.laws import python
 from conftest import in_a_process
 
 LINK = {"rate": "10 Mbit/s", "rtt": "40 ms", "queue": {"limit": "1 BDP"}}
@@ -281,13 +282,13 @@ def test_a_fingerprint_knows_what_a_law_imports(tmp_path, monkeypatch):
     def fingerprint(by_file):
         for name in [name for name in sys.modules if name.startswith("mend_")]:
             del sys.modules[name]
-        if (known := laws._LAWS.get("mend-imports")) is not None:
-            laws._LAWS["mend-imports"] = dataclasses.replace(known, file=None)  # so that it is read again
+        if (known := python.LAWS.get("mend-imports")) is not None:
+            python.LAWS["mend-imports"] = dataclasses.replace(known, file=None)  # so that it is read again
         if by_file:
             laws.load(tmp_path / "mend_imports.py")
         else:
             cclab.register(importlib.import_module("mend_imports").MendImports)
-        code = laws._LAWS["mend-imports"].code
+        code = python.LAWS["mend-imports"].code
         assert code.count("\n# mend_") == 4
         assert "numpy" not in code.partition("\n# mend_")[2]
         return laws.fingerprint({"cc": "mend-imports"})["law:mend-imports"]

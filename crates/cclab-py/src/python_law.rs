@@ -385,7 +385,7 @@ pub fn register_law(py: Python<'_>, class: Py<PyType>, about: &str) -> PyResult<
     })
 }
 
-/// A parameter as `python/cclab/laws.py` writes it.
+/// A parameter as `python/cclab/laws/python.py` writes it.
 fn spec(of: &serde_json::Value) -> Spec {
     let number = |name: &str| of[name].as_f64().unwrap_or(0.0);
     let text = |name: &str| leak(of[name].as_str().unwrap_or_default());

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from cclab import stats
-from cclab.plots import Chart, look, styled
-from cclab.stats import Estimate
+from cclab.analysis import stats
+from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.stats import Estimate
 from cclab.sweep import Study
 
 _MOST_LINES = 7

@@ -14,7 +14,7 @@ from cclab.errors import StudyError
 if TYPE_CHECKING:
     import polars as pl
 
-    from cclab.plots import Chart
+    from cclab.analysis.plots import Chart
 
 VERDICTS = ("holds", "partly", "fails", "not tested")
 
@@ -151,7 +151,7 @@ def compare(
         tolerance: Relative to the published number, e.g. 0.05.
         note: Goes with the row.
     """
-    from cclab import stats
+    from cclab.analysis import stats
 
     ours = stats.mean(values)
     low, high = (ours.value, ours.value) if math.isnan(ours.low) else (ours.low, ours.high)

@@ -340,7 +340,7 @@ class Study:
         """
         import polars as pl
 
-        from cclab import stats
+        from cclab.analysis import stats
         from cclab.registry import unknown
 
         rows = self.table(table)

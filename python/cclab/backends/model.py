@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cclab import _core, formulas
+from cclab import _core
 from cclab.errors import ScenarioError
-from cclab.formulas import Sawtooth
+from cclab.theory import formulas
+from cclab.theory.formulas import Sawtooth
 
 if TYPE_CHECKING:
     from cclab.results import Result

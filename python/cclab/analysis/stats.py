@@ -394,7 +394,7 @@ def warmup_s(result: Result, *, of: str = "goodput", batch: int = 5) -> float:
         ResultError: nothing was sampled at an interval.
         ValueError: fewer than ten batches, or another `of`.
     """
-    from cclab.metrics import queue_series, rate_series
+    from cclab.analysis.metrics import queue_series, rate_series
 
     if of not in ("goodput", "queue"):
         raise ValueError(f'of: {of!r} is not "goodput" or "queue"')

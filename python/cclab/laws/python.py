@@ -22,28 +22,25 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import hashlib
-import importlib.machinery
 import inspect
 import json
 import re
 import sys
-import sysconfig
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cclab import _core, registry
 from cclab.errors import AlgorithmError
+from cclab.laws.source import code_of, with_imports
 
 if TYPE_CHECKING:
     from cclab._core import AckEvent, CongestionEvent
 
-__all__ = ["CongestionControl", "Param", "fingerprint", "install", "load", "register", "registered", "ship"]
+__all__ = ["CongestionControl", "Param", "load", "register", "registered"]
 
 _WIDEST = 1e18
 _HOOKS = ("on_ack", "on_congestion", "on_timeout", "on_recovered", "on_undo", "on_restart")
@@ -104,7 +101,9 @@ class CongestionControl(_core.CongestionControl):
 
 
 @dataclass(frozen=True)
-class _Law:
+class Known:
+    """A law that is registered."""
+
     cls: type[CongestionControl]
     code: str
     """What its behaviour depends on, for the hash."""
@@ -112,7 +111,7 @@ class _Law:
     """Path and text of the file that `load` took it from."""
 
 
-_LAWS: dict[str, _Law] = {}
+LAWS: dict[str, Known] = {}
 
 
 def register(cls: type[CongestionControl]) -> type[CongestionControl]:
@@ -123,7 +122,7 @@ def register(cls: type[CongestionControl]) -> type[CongestionControl]:
     Raises:
         AlgorithmError: the class lacks something, or the name is that of a built-in one.
     """
-    _register(cls, None)
+    add(cls, None)
     return cls
 
 
@@ -139,76 +138,20 @@ def load(path: str | Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not a text file in UTF-8"
         raise AlgorithmError(f"{path}: cannot be read: {why}") from None
-    return _run(str(path), text)
+    return run_file(str(path), text)
 
 
 def registered() -> dict[str, type[CongestionControl]]:
     """The congestion controls written in Python, by name."""
-    return {name: law.cls for name, law in _LAWS.items()}
+    return {name: law.cls for name, law in LAWS.items()}
 
 
-def fingerprint(scenario: Mapping[str, Any]) -> dict[str, str]:
-    """A hash of the source of each law written in Python that a scenario (as a dict) names, by its name.
-
-    The source is that of its file and of every module of the user's own that it imports, directly or not, as it was
-    when the law was registered.
-    """
-    used = sorted(set(_names(scenario)) & _LAWS.keys())
-    return {f"law:{name}": hashlib.sha256(_LAWS[name].code.encode()).hexdigest() for name in used}
-
-
-def ship(scenario: Mapping[str, Any] | None = None) -> bytes:
-    """The laws written in Python that a scenario (as a dict) names, or all of them, as bytes.
-
-    They are for `install` in another process of the same version of Python.
-    """
-    import cloudpickle
-
-    wanted = [law for name, law in _LAWS.items() if scenario is None or name in set(_names(scenario))]
-    files = list(dict.fromkeys(law.file for law in wanted if law.file is not None))
-    classes = [law.cls for law in wanted if law.file is None]
-    # By value: a worker has not imported the module in which a notebook or a script defined them.
-    with _by_value(classes):
-        return bytes(cloudpickle.dumps((files, classes, {c: _LAWS[c.name].code for c in classes})))
-
-
-def install(shipped: bytes) -> None:
-    """Register what `ship` packed."""
-    import cloudpickle
-
-    files, classes, codes = cloudpickle.loads(shipped)
-    for path, text in files:
-        if any(law.file == (path, text) for law in _LAWS.values()):
-            continue
-        _run(path, text)
-    for cls in classes:
-        known = _LAWS.get(cls.name)
-        if known is None or known.code != codes[cls]:
-            _register(cls, None, codes[cls])
-
-
-@contextlib.contextmanager
-def _by_value(classes: list[type[CongestionControl]]) -> Iterator[None]:
-    import cloudpickle
-
-    # (One that its module does not have under its name goes by value anyhow, as what __main__ defines does.)
-    homes = ((sys.modules.get(c.__module__), c) for c in classes if c.__module__ != "__main__")
-    modules = {home for home, c in homes if home is not None and getattr(home, c.__qualname__, None) is c}
-    modules -= set(cloudpickle.list_registry_pickle_by_value())
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        yield
-    finally:
-        for module in modules:
-            cloudpickle.unregister_pickle_by_value(module)
-
-
-def _run(path: str, text: str) -> list[str]:
+def run_file(path: str, text: str) -> list[str]:
+    """Run a file's text and register what it defines, unless it is known from this very text; the names of all."""
     module = types.ModuleType(f"cclab_laws_{hashlib.sha256(path.encode()).hexdigest()[:12]}")
     module.__file__ = path
     sys.modules[module.__name__] = module
-    before = dict(_LAWS)
+    before = dict(LAWS)
     try:
         exec(compile(text, path, "exec"), module.__dict__)
     except Exception as error:
@@ -227,7 +170,7 @@ def _run(path: str, text: str) -> list[str]:
     for cls in usable:
         if before.get(cls.name) is not None and before[cls.name].file == (path, text):
             continue
-        _register(cls, (path, text), _with_imports(text))
+        add(cls, (path, text), with_imports(text))
     return [cls.name for cls in usable]
 
 
@@ -249,7 +192,8 @@ def _lacks(cls: type) -> str | None:
     return None
 
 
-def _register(cls: type[CongestionControl], file: tuple[str, str] | None, code: str | None = None) -> None:
+def add(cls: type[CongestionControl], file: tuple[str, str] | None, code: str | None = None) -> None:
+    """Register a class, of the file (path, text) that defines it if any, by the source that it depends on."""
     if not (isinstance(cls, type) and issubclass(cls, CongestionControl)):
         raise AlgorithmError(f"{cls!r} is not a subclass of cclab.CongestionControl")
     if (lack := _lacks(cls)) is not None:
@@ -266,13 +210,13 @@ def _register(cls: type[CongestionControl], file: tuple[str, str] | None, code: 
         "signals": list(cls.signals),
         "governs_recovery": bool(cls.governs_recovery),
     }
-    if cls.name in registry.names("algorithms") and cls.name not in _LAWS:
+    if cls.name in registry.names("algorithms") and cls.name not in LAWS:
         raise AlgorithmError(
             f'{cls.__name__}: "{cls.name}" is the name of a built-in congestion control; choose another'
         )
     _core.register_law(cls, json.dumps(about))
     registry.registered.cache_clear()
-    _LAWS[cls.name] = _Law(cls, code if code is not None else _code(cls), file)
+    LAWS[cls.name] = Known(cls, code if code is not None else code_of(cls), file)
 
 
 def _param(cls: type, name: str, given: Any) -> dict[str, Any]:
@@ -290,95 +234,3 @@ def _param(cls: type, name: str, given: Any) -> dict[str, Any]:
     if not isinstance(value, int | float) or not -_WIDEST <= param.min <= value <= param.max <= _WIDEST:
         raise AlgorithmError(f"{where}: default {value!r} is not a number from min to max, a flag, or a word")
     return {**described, "kind": "number", "min": param.min, "max": param.max}
-
-
-def _code(cls: type) -> str:
-    """The text that a class depends on: of its whole file, or of what is known of it, and of what that imports."""
-    home = sys.modules.get(cls.__module__)
-    try:
-        file = inspect.getsourcefile(cls)
-        if file is not None and Path(file).is_file():
-            return _with_imports(Path(file).read_text(encoding="utf-8"), getattr(home, "__package__", None) or "")
-        text = inspect.getsource(cls)
-    except (OSError, TypeError):
-        import cloudpickle
-
-        text = hashlib.sha256(cloudpickle.dumps(cls)).hexdigest()
-    # Its file is not to be had (a notebook): what has been imported there so far.
-    around = vars(home).values() if home is not None else ()
-    names = (v.__name__ if isinstance(v, types.ModuleType) else getattr(v, "__module__", None) for v in around)
-    return _with_imports(text, also={name for name in names if isinstance(name, str) and name != cls.__module__})
-
-
-def _with_imports(text: str, package: str = "", also: Iterable[str] = ()) -> str:
-    """A source with those of the user's own modules that it imports, directly or not, in the order of their names."""
-    sources: dict[str, str] = {}
-    wanted = [*also, *_imports(text, package)]
-    while wanted:
-        name = wanted.pop()
-        if name in sources or (file := _own_file(name)) is None:
-            continue
-        try:
-            sources[name] = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            continue
-        inside = name if file.name == "__init__.py" else name.rpartition(".")[0]
-        wanted += _imports(sources[name], inside)
-    return "".join([text, *(f"\n# {name}\n{sources[name]}" for name in sorted(sources))])
-
-
-def _imports(text: str, package: str) -> Iterator[str]:
-    """Names of all modules that a source may import, with the packages around them."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            outer = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            if node.level and not all(outer or [""]):
-                continue
-            base = ".".join([*outer, *([node.module] if node.module else [])])
-            found = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in found:
-            parts = name.split(".")
-            yield from (".".join(parts[: i + 1]) for i in range(len(parts)))
-
-
-def _own_file(name: str) -> Path | None:
-    """The source of a module, unless it belongs to Python, to an installed package or to cclab; nothing is imported."""
-    if name.partition(".")[0] in {*sys.stdlib_module_names, "cclab", "__main__"}:
-        return None
-    found = getattr(sys.modules.get(name), "__file__", None)
-    if found is None:
-        path: Any = None
-        parts = name.split(".")
-        for i in range(len(parts)):
-            spec = importlib.machinery.PathFinder.find_spec(".".join(parts[: i + 1]), path)
-            if spec is None:
-                return None
-            found, path = spec.origin, spec.submodule_search_locations
-            if path is None and i + 1 < len(parts):
-                return None
-    file = Path(found).resolve() if found and found.endswith(".py") else None
-    if file is None or {"site-packages", "dist-packages"} & set(file.parts):
-        return None
-    paths = sysconfig.get_paths()
-    standard = [Path(paths[kind]).resolve() for kind in ("stdlib", "platstdlib")]
-    return None if any(file.is_relative_to(folder) for folder in standard) else file
-
-
-def _names(value: Any) -> Iterator[str]:
-    """Every congestion control that a scenario names."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key == "cc":
-                yield str(inner.get("name") if isinstance(inner, Mapping) else inner)
-            yield from _names(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _names(inner)

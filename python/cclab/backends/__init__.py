@@ -1,0 +1,1 @@
+"""What can run a scenario: the packet-level simulator, or closed formulas (`model`)."""

@@ -1,0 +1,6 @@
+"""Congestion controls: written in Python (`python`), sent elsewhere (`shipping`), stepped by hand (`algorithms`)."""
+
+from cclab.laws.python import CongestionControl, Param, load, register, registered
+from cclab.laws.shipping import fingerprint, install, ship
+
+__all__ = ["CongestionControl", "Param", "fingerprint", "install", "load", "register", "registered", "ship"]

@@ -1,0 +1,1 @@
+"""What theory says: closed formulas of throughput, window and latency (`formulas`)."""
