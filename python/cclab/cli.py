@@ -190,15 +190,15 @@ def describe(name: str) -> None:
 @click.option("--part", "parts", multiple=True, help="Only this part of it; may be given more than once.")
 def reproduce(study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...]) -> None:
     """Run the published experiment STUDY again and put its numbers beside ours."""
-    from cclab import console, studies
+    from cclab import console, published
 
-    found = studies.find(study)
+    found = published.find(study)
     place = out or Path("out") / found.slug
     with console.Progress(f"Reproducing {found.title}") as progress:
-        found_now, fresh = studies.reproduce(
+        found_now, fresh = published.reproduce(
             found, place, quick=quick, force=force, progress=progress, parts=parts, note=console.note
         )
-    for table in studies.tables(found_now):
+    for table in published.tables(found_now):
         console.show(table)
     if not fresh:
         console.note(
@@ -340,9 +340,9 @@ def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...], each_
 
 
 def _everything() -> dict[str, list[dict[str, Any]]]:
-    from cclab import registry, studies
+    from cclab import published, registry
 
-    return {**registry.registered(), "studies": [study.entry() for study in studies.discover()]}
+    return {**registry.registered(), "studies": [study.entry() for study in published.discover()]}
 
 
 def _models() -> str:

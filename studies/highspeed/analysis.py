@@ -13,8 +13,8 @@ import polars as pl
 
 from cclab import Scenario, metrics, stats
 from cclab.analysis.plots import Chart, look, styled
+from cclab.published import Check, Context, Figure, Findings, Table
 from cclab.results import Result
-from cclab.studies import Check, Context, Figure, StudyOutcome, Table
 
 PACKET = 1500  # bytes on the wire
 LINK = "bottleneck"
@@ -41,7 +41,7 @@ class Cell:
     """Whether queue and background are those that the paper prints for this test."""
 
 
-def run(context: Context) -> StudyOutcome:
+def run(context: Context) -> Findings:
     """Everything of the study."""
     about = context.about
     cells = list(design(about, context.quick, context.parts))
@@ -54,7 +54,7 @@ def run(context: Context) -> StudyOutcome:
     ]
     runs = with_friendliness(pl.DataFrame(rows, infer_schema_length=None))
     printed = runs.filter("published")
-    return StudyOutcome(
+    return Findings(
         comparisons=[],
         checks=checks(printed, context.folder),
         figures=figures(printed, runs),

@@ -14,8 +14,8 @@ import polars as pl
 
 from cclab import Scenario, stats
 from cclab.analysis.plots import Chart, look, styled
+from cclab.published import Check, Comparison, Context, Figure, Findings, Table
 from cclab.results import Result
-from cclab.studies import Check, Comparison, Context, Figure, StudyOutcome, Table
 
 CASE = ("scenario", "peer", "agent", "rtt_ms", "loss_on", "loss")
 NAMES = {"w1": "W1", "w2": "W2", "w4": "W4"}
@@ -140,7 +140,7 @@ def jobs(about: dict[str, Any], case: dict[str, Any], quick: bool) -> list[tuple
     return [(scenario(about, case, jitter=False), 1), *((moved, seed) for seed in range(1, 1 + seeds))]
 
 
-def run(context: Context) -> StudyOutcome:
+def run(context: Context) -> Findings:
     """Everything of the study."""
     about, reference = context.about, published(context)
     cases = reference.select(CASE).unique(maintain_order=True).to_dicts()
@@ -148,7 +148,7 @@ def run(context: Context) -> StudyOutcome:
     found = iter(context.run(itertools.chain(*listed), measure, keep="measure"))
     runs = {key(case): [next(found) for _ in of] for case, of in zip(cases, listed, strict=True)}
     rows = judged(about, reference.to_dicts(), runs, reasons(context))
-    return StudyOutcome(
+    return Findings(
         comparisons=[comparison(row) for row in rows],
         checks=checks(rows),
         figures=[two_flows(rows), *(lossy(rows, rtt, on) for rtt in (1, 20) for on in ("data", "ack"))],

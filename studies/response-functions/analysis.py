@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 
 from cclab import Scenario, formulas, stats
 from cclab.analysis.plots import Chart, look, styled
+from cclab.published import Check, Comparison, Context, Figure, Findings, compare
 from cclab.results import Result
-from cclab.studies import Check, Comparison, Context, Figure, StudyOutcome, compare
 
 RTT = 0.1  # s
 
@@ -86,7 +86,7 @@ def asymptotic(law: str, p: Any) -> Any:
     return float(w) if np.ndim(p) == 0 else w
 
 
-def run(context: Context) -> StudyOutcome:
+def run(context: Context) -> Findings:
     tolerance = context.about["tolerance"]
     published = pl.read_csv(context.folder / "published.csv").filter(pl.col("item").is_in(list(context.about["laws"])))
     periodic = measure(context, "periodic").with_columns(off=pl.col("window") / pl.col("deterministic") - 1)
@@ -94,7 +94,7 @@ def run(context: Context) -> StudyOutcome:
     summary = stats.summarise(independent, "window", by=["item", "p", "deterministic", "asymptotic"])
     rows = comparisons(published, periodic, independent, tolerance)
     claims = [*within(context.about["laws"], periodic, tolerance["periodic"]), *beside(context.about["laws"], summary)]
-    return StudyOutcome(
+    return Findings(
         comparisons=rows,
         checks=claims,
         figures=[figure(context.about["laws"], periodic, summary)],

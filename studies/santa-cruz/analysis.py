@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from cclab import Scenario
 from cclab.analysis.plots import Chart, look, styled, thin
+from cclab.published import Check, Comparison, Context, Figure, Findings, compare
 from cclab.results import Result
-from cclab.studies import Check, Comparison, Context, Figure, StudyOutcome, compare
 
 PACKET = 1000  # bytes on the wire
 MSS = 960
@@ -30,7 +30,7 @@ DEFINITIONS: dict[str, Callable[[NDArray[Any]], float]] = {
 NEAREST = "mean |difference of consecutive delays|, ms"
 
 
-def run(context: Context) -> StudyOutcome:
+def run(context: Context) -> Findings:
     """Everything of the study."""
     about = context.about
     seeds = range(1, 1 + about["replications"]["quick" if context.quick else "full"])
@@ -72,7 +72,7 @@ def run(context: Context) -> StudyOutcome:
         *reverse_traffic(both_ways),
         *asymmetric_links(uneven),
     ]
-    return StudyOutcome(
+    return Findings(
         comparisons=comparisons,
         checks=checks,
         figures=figures(traces, variances, start, published),

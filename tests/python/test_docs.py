@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import cclab
-from cclab import studies
+from cclab import published
 from conftest import in_a_process
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -81,8 +81,8 @@ def test_the_guide_to_studies_can_be_followed(tmp_path):
         '[scenario]\nduration = "2 s"\n[scenario.network]\nrate = "1.5 Mbit/s"\nrtt = "80 ms"\n'
         'queue = { limit = "17 packets" }\n[[scenario.flows]]\ncc = "reno"\n'
     )
-    study = studies.find("guide", tmp_path / "library")
-    found, _ = studies.reproduce(study, tmp_path / "out", quick=True, force=False, progress=lambda _: None)
+    study = published.find("guide", tmp_path / "library")
+    found, _ = published.reproduce(study, tmp_path / "out", quick=True, force=False, progress=lambda _: None)
     assert found["comparisons"][0]["n"] == 5
     assert (tmp_path / "out" / "report.html").is_file()
 

@@ -7,13 +7,13 @@ import json
 import pytest
 
 import cclab
-from cclab import studies
-from cclab.studies import Context
+from cclab import published
+from cclab.published import Context
 
 
 @pytest.fixture(scope="module")
 def study():
-    return studies.find("highspeed")
+    return published.find("highspeed")
 
 
 def small(about):

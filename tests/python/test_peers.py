@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cclab import studies
-from cclab.studies import Context
+from cclab import published
+from cclab.published import Context
 
-STUDY = studies.find("peers")
+STUDY = published.find("peers")
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cclab import Scenario, formulas, studies
+from cclab import Scenario, formulas, published
 
-STUDY = studies.find("response-functions")
+STUDY = published.find("response-functions")
 PLAN = {"from": 1e-2, "to": 1e-4, "per_decade": 3, "settle": 20, "count": 40, "packets": 1e6}
 
 

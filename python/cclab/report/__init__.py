@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from cclab import results, store, studies
+from cclab import published, results, store
 from cclab.console import as_printed, number, percent
 from cclab.errors import ResultError
 from cclab.results import Result
@@ -48,8 +48,8 @@ def write_report(folder: Path, schema: str | None = None) -> Path:
     schema = schema or store.schema_of(folder)
     if schema == results.SCHEMA:
         text = _run_page(folder)
-    elif schema == studies.SCHEMA:
-        text = _study_page(folder, sealed)
+    elif schema == published.SCHEMA:
+        text = _published_page(folder, sealed)
     else:
         raise ResultError(f"{folder}: holds {schema!r}, neither a run nor a study of this cclab")
     store.write_text(folder / PAGE, text)
@@ -77,8 +77,8 @@ def _run_page(folder: Path) -> str:
     return _render("run.html.j2", result=result, links=links, scenario=scenario, figures=figures, title=result.name)
 
 
-def _study_page(folder: Path, sealed: bool) -> str:
-    found = studies.load(folder, sealed=sealed)
+def _published_page(folder: Path, sealed: bool) -> str:
+    found = published.load(folder, sealed=sealed)
     figures = [
         _figure(
             f["name"],
@@ -92,7 +92,7 @@ def _study_page(folder: Path, sealed: bool) -> str:
     ]
     files = ["comparison.csv", "checks.csv", *(f"{table['name']}.csv" for table in found["tables"])]
     downloads = {name: _data_uri((folder / name).read_bytes(), "text/csv") for name in files}
-    every = studies.find(found["slug"]).parts() if found["slug"] in {s.slug for s in studies.discover()} else ()
+    every = published.find(found["slug"]).parts() if found["slug"] in {s.slug for s in published.discover()} else ()
     chosen = found["parts"] if tuple(found["parts"]) != every else []
     counts = {
         "numbers": Counter(row["verdict"] for row in found["comparisons"]),
@@ -100,7 +100,7 @@ def _study_page(folder: Path, sealed: bool) -> str:
     }
     groups = [(item, list(rows)) for item, rows in groupby(found["comparisons"], lambda row: row["item"])]
     return _render(
-        "study.html.j2",
+        "published.html.j2",
         comparisons=groups,
         found=found,
         figures=figures,

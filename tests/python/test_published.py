@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import cclab
-from cclab import ResultError, StudyError, UnknownNameError, store, studies
-from cclab.studies import Check, Comparison, compare, library
+from cclab import ResultError, StudyError, UnknownNameError, published, store
+from cclab.published import Check, Comparison, compare, library
 
 STUDY = """
 title    = "A <script>alert(1)</script> study"
@@ -19,7 +19,7 @@ source   = "Nobody, Nowhere 1999"
 ANALYSIS = """
 import polars as pl
 import cclab
-from cclab.studies import Check, Comparison, Figure, StudyOutcome, compare
+from cclab.published import Check, Comparison, Figure, Findings, compare
 
 def run(context):
     base = cclab.Scenario(
@@ -31,7 +31,7 @@ def run(context):
     goodput = context.run([(base, seed) for seed in seeds], lambda r: r.flows["goodput_bps"][0] / 1e6)
     assert [r.flows["goodput_bps"][0] / 1e6 for r in runs] == goodput
     (context.out / "extra.txt").write_text("kept")
-    return StudyOutcome(
+    return Findings(
         comparisons=[
             compare("Reno", "goodput", "Mbit/s", 9.0, goodput, tolerance=0.2),
             Comparison("Reno <i>", "delay, mean", "ms", 1.0, None, None, None, 0, "not tested", "not \\"here\\", yet"),
@@ -44,16 +44,16 @@ def run(context):
 
 
 @pytest.fixture
-def made(tmp_path) -> library.Study:
+def made(tmp_path) -> library.Published:
     folder = tmp_path / "library" / "little-one"
     folder.mkdir(parents=True)
     (folder / "study.toml").write_text(STUDY)
     (folder / "analysis.py").write_text(ANALYSIS)
-    return studies.find("little-one", tmp_path / "library")
+    return published.find("little-one", tmp_path / "library")
 
 
 def reproduce(study, place, **options):
-    return studies.reproduce(study, place, **{"quick": True, "force": False, "progress": lambda _: None, **options})
+    return published.reproduce(study, place, **{"quick": True, "force": False, "progress": lambda _: None, **options})
 
 
 def rows(path):
@@ -113,7 +113,7 @@ def test_a_failing_analysis_leaves_what_was_there(made, tmp_path):
     (made.folder / "analysis.py").write_text("def run(context):\n    raise ZeroDivisionError\n")
     with pytest.raises(ZeroDivisionError):
         reproduce(made, place)
-    assert studies.load(place) == found
+    assert published.load(place) == found
     assert sorted(p.name for p in tmp_path.iterdir()) == ["library", "out"]
 
 
@@ -135,7 +135,7 @@ def test_a_foreign_folder_is_left_alone(made, tmp_path):
 
 def test_mistakes_in_a_study(made):
     with pytest.raises(UnknownNameError, match='did you mean "little-one"'):
-        studies.find("litle-one", made.folder.parent)
+        published.find("litle-one", made.folder.parent)
     (made.folder / "analysis.py").write_text("x = 1\n")
     with pytest.raises(StudyError, match=r"no function run"):
         made.analysis()
@@ -144,10 +144,10 @@ def test_mistakes_in_a_study(made):
         made.analysis()
     (made.folder / "study.toml").write_text("title = 3")
     with pytest.raises(StudyError, match="title"):
-        studies.find("little-one", made.folder.parent)
+        published.find("little-one", made.folder.parent)
     (made.folder / "study.toml").write_text("title = ")
     with pytest.raises(StudyError, match="Invalid value"):
-        studies.discover(made.folder.parent)
+        published.discover(made.folder.parent)
     with pytest.raises(StudyError, match="not one of"):
         Check("x", "maybe", "")
 
@@ -165,7 +165,7 @@ def test_compare():
 
 
 def test_every_study_of_ours_is_complete():
-    for study in studies.discover():
+    for study in published.discover():
         assert study.analysis()
         assert study.entry()["summary"]
 
@@ -174,7 +174,7 @@ def test_tables_for_the_terminal(made, tmp_path):
     from cclab.console import as_text
 
     found, _ = reproduce(made, tmp_path / "out")
-    text = as_text(*studies.tables(found))
+    text = as_text(*published.tables(found))
     assert "Published" in text
     assert "agrees" in text
     assert "the link is <b>full</b>" in text
@@ -195,5 +195,5 @@ def test_the_page(made, tmp_path):
     before = page
     write_report(place)
     assert (place / "report.html").read_text() == before
-    assert store.schema_of(place) == studies.SCHEMA
+    assert store.schema_of(place) == published.SCHEMA
     assert Path(place / "figures" / "cwnd.svg").read_text().startswith("<?xml")

@@ -106,8 +106,8 @@ class Table:
 
 
 @dataclass
-class StudyOutcome:
-    """All that a study found.
+class Findings:
+    """All that a published study found.
 
     Attributes:
         comparisons: One for each published number.

@@ -1,4 +1,4 @@
-"""Which studies there are."""
+"""Which published studies there are."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from types import ModuleType
 from typing import Any, Protocol, cast
 
 from cclab.errors import StudyError
+from cclab.published.context import Context
+from cclab.published.findings import Findings
 from cclab.registry import unknown
-from cclab.studies.context import Context
-from cclab.studies.outcome import StudyOutcome
 
 # In a clone this is a link to the folder `studies` of the repository, in an installed package a copy of it.
-LIBRARY = Path(__file__).parent / "published"
+LIBRARY = Path(__file__).parent / "studies"
 
 
-class PublishedStudy(Protocol):
+class Analysis(Protocol):
     """What `analysis.py` of a study offers."""
 
-    run: Callable[[Context], StudyOutcome]
+    run: Callable[[Context], Findings]
 
 
 @dataclass(frozen=True)
-class Study:
+class Published:
     """A published study.
 
     Attributes:
@@ -71,14 +71,14 @@ class Study:
                 raise unknown(f"part of {self.slug}", part, there)
         return tuple(part for part in there if part in wanted or not wanted)
 
-    def analysis(self) -> PublishedStudy:
+    def analysis(self) -> Analysis:
         """Its `analysis.py`, loaded.
 
         Raises:
             StudyError: it has none, or no `run` in it.
         """
         path = self.folder / "analysis.py"
-        name = f"cclab.studies._{self.slug.replace('-', '_')}"
+        name = f"cclab.published._{self.slug.replace('-', '_')}"
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None or not path.is_file():
             raise StudyError(f"{self.folder}: no analysis.py")
@@ -87,10 +87,10 @@ class Study:
         spec.loader.exec_module(module)
         if not callable(getattr(module, "run", None)):
             raise StudyError(f"{path}: no function run(context)")
-        return cast(PublishedStudy, module)
+        return cast(Analysis, module)
 
 
-def discover(library: Path = LIBRARY) -> list[Study]:
+def discover(library: Path = LIBRARY) -> list[Published]:
     """Every study, by name.
 
     Raises:
@@ -99,7 +99,7 @@ def discover(library: Path = LIBRARY) -> list[Study]:
     return [_load(path.parent) for path in sorted(library.glob("*/study.toml"))]
 
 
-def find(slug: str, library: Path = LIBRARY) -> Study:
+def find(slug: str, library: Path = LIBRARY) -> Published:
     """The study called `slug`.
 
     Raises:
@@ -111,7 +111,7 @@ def find(slug: str, library: Path = LIBRARY) -> Study:
     return _load(studies[slug])
 
 
-def _load(folder: Path) -> Study:
+def _load(folder: Path) -> Published:
     try:
         about = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
     except ValueError as error:
@@ -119,4 +119,4 @@ def _load(folder: Path) -> Study:
     for field in ("title", "summary", "question", "source"):
         if not isinstance(about.get(field), str):
             raise StudyError(f"{folder / 'study.toml'}: {field}: missing; write one line of text")
-    return Study(folder.name, folder.resolve(), about)
+    return Published(folder.name, folder.resolve(), about)

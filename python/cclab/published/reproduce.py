@@ -11,18 +11,18 @@ from typing import Any
 
 from cclab import _core, store
 from cclab.errors import ResultError
+from cclab.published.context import Context
+from cclab.published.findings import Check, Comparison, Findings, to_csv
+from cclab.published.library import LIBRARY, Published
 from cclab.results import versions
 from cclab.scenario import Scenario
-from cclab.studies.context import Context
-from cclab.studies.library import LIBRARY, Study
-from cclab.studies.outcome import Check, Comparison, StudyOutcome, to_csv
 
 SCHEMA = "cclab.study/1"
 PAGE = "report.html"
 
 
 def reproduce(
-    study: Study,
+    study: Published,
     place: Path,
     *,
     quick: bool,
@@ -61,9 +61,9 @@ def reproduce(
     with store.whole_folder(place, SCHEMA, about, derived=(PAGE,)) as folder:
         kept = place.with_name(f"{place.name}.runs")
         context = Context(study.folder, study.about, quick, folder, progress, parts, kept, note)
-        outcome = study.analysis().run(context)
-        found = _found(study, outcome, context)
-        _write(folder, outcome, found)
+        findings = study.analysis().run(context)
+        found = _found(study, findings, context)
+        _write(folder, findings, found)
         write_report(folder, schema=SCHEMA)
     return found, True
 
@@ -110,7 +110,7 @@ def _half(row: dict[str, Any]) -> str:
     return number(half, 2) if half > 1e-6 * abs(row["measured"]) else "0"
 
 
-def _found(study: Study, outcome: StudyOutcome, context: Context) -> dict[str, Any]:
+def _found(study: Published, findings: Findings, context: Context) -> dict[str, Any]:
     return {
         "slug": study.slug,
         "title": study.title,
@@ -118,11 +118,11 @@ def _found(study: Study, outcome: StudyOutcome, context: Context) -> dict[str, A
         "source": study.source,
         "quick": context.quick,
         "parts": list(context.parts),
-        "summary": outcome.summary,
-        "differences": outcome.differences,
-        "method": outcome.method,
-        "comparisons": [asdict(row) for row in outcome.comparisons],
-        "checks": [asdict(row) for row in outcome.checks],
+        "summary": findings.summary,
+        "differences": findings.differences,
+        "method": findings.method,
+        "comparisons": [asdict(row) for row in findings.comparisons],
+        "checks": [asdict(row) for row in findings.checks],
         "tables": [
             {
                 "name": t.name,
@@ -131,26 +131,26 @@ def _found(study: Study, outcome: StudyOutcome, context: Context) -> dict[str, A
                 "columns": t.frame.columns,
                 "rows": [list(map(str, row)) for row in t.frame.rows()],
             }
-            for t in outcome.tables
+            for t in findings.tables
         ],
         "figures": [
             {"name": f.name, "title": f.title, "caption": f.caption, "data": f.data is not None}
-            for f in outcome.figures
+            for f in findings.figures
         ],
         "runs": _runs(context.runs),
         "versions": versions(),
     }
 
 
-def _write(folder: Path, outcome: StudyOutcome, found: dict[str, Any]) -> None:
+def _write(folder: Path, findings: Findings, found: dict[str, Any]) -> None:
     store.write_text(folder / "study.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    store.write_text(folder / "comparison.csv", to_csv(outcome.comparisons, Comparison))
-    store.write_text(folder / "checks.csv", to_csv(outcome.checks, Check))
-    for table in outcome.tables:
+    store.write_text(folder / "comparison.csv", to_csv(findings.comparisons, Comparison))
+    store.write_text(folder / "checks.csv", to_csv(findings.checks, Check))
+    for table in findings.tables:
         (table.data if table.data is not None else table.frame).write_csv(folder / f"{table.name}.csv")
     figures = folder / "figures"
     figures.mkdir()
-    for figure in outcome.figures:
+    for figure in findings.figures:
         figure.chart.save(figures / f"{figure.name}.svg")
         # For the page: which values its points stand for.
         store.write_text(figures / f"{figure.name}.json", json.dumps(figure.chart.series()) + "\n")
@@ -175,7 +175,7 @@ def _earlier(place: Path, key: str) -> dict[str, Any] | None:
         return None
 
 
-def _key(study: Study, quick: bool, parts: Sequence[str]) -> str:
+def _key(study: Published, quick: bool, parts: Sequence[str]) -> str:
     """A hash of all that determines what a study finds: its folder, this package, the compiled core."""
     package = Path(__file__).parents[1]
     files = [p for p in study.folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
