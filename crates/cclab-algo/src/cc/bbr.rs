@@ -24,7 +24,8 @@
 
 use super::model::{Bubble, MaxFilter, Rounds};
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Phase, RestartEvent, TimeoutEvent,
+    UndoEvent,
 };
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::rng::Stream;
@@ -409,6 +410,10 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
+    fn on_established(&mut self, ev: &EstablishedEvent) {
+        self.rt_prop_stamp = ev.now;
+    }
+
     fn on_ack(&mut self, ev: &AckEvent) {
         if std::mem::take(&mut self.timed_out) {
             self.cwnd = self.cwnd.max(self.segments(ev.prior_in_flight));

@@ -18,8 +18,8 @@
 
 use super::model::{Bubble, MaxFilter, Rounds};
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, LostEvent, Phase, RecoveredEvent, RestartEvent,
-    Signal, TimeoutEvent, UndoEvent,
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, LostEvent, Phase, RecoveredEvent,
+    RestartEvent, Signal, TimeoutEvent, UndoEvent,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::rng::Stream;
@@ -755,6 +755,11 @@ impl Bbr3 {
 }
 
 impl CongestionControl for Bbr3 {
+    fn on_established(&mut self, ev: &EstablishedEvent) {
+        self.probe_rtt_min_stamp = ev.now;
+        self.min_rtt_stamp = ev.now;
+    }
+
     fn on_ack(&mut self, ev: &AckEvent) {
         if std::mem::take(&mut self.timed_out) {
             // One segment more than was in flight after the timeout.

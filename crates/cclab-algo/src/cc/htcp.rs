@@ -14,8 +14,8 @@
 //! * Δ counts from the loss, in Linux from the end of recovery.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RecoveredEvent, RestartEvent, TimeoutEvent,
-    UndoEvent, Window,
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Phase, RecoveredEvent,
+    RestartEvent, TimeoutEvent, UndoEvent, Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
@@ -124,7 +124,7 @@ pub struct Htcp {
     slow_start: SlowStart,
     alpha: f64,
     beta: f64,
-    /// Where Δ counts from.
+    /// Where Δ counts from: the last loss, or the start of the connection.
     last_congestion: Time,
     /// Zero before the first sample.
     min_rtt: Duration,
@@ -268,6 +268,11 @@ impl Htcp {
 }
 
 impl CongestionControl for Htcp {
+    fn on_established(&mut self, ev: &EstablishedEvent) {
+        self.last_congestion = ev.now;
+        self.throughput.since = ev.now;
+    }
+
     fn on_ack(&mut self, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.note_rtt(rtt, ev.phase);
