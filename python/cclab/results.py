@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 
 import cclab
-from cclab import store
+from cclab import folders
 from cclab.errors import ResultError
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Result:
         """
         from cclab.scenario import Scenario
 
-        with store.whole_folder(Path(place), SCHEMA, self._about()) as folder:
+        with folders.whole_folder(Path(place), SCHEMA, self._about()) as folder:
             for name in TABLES:
                 if (table := self._tables[name]) is not None:
                     # by way of memory, so that a full disk is an OSError and not a riddle
@@ -205,7 +205,7 @@ class Result:
             ResultError: it is not whole, damaged, of another layout, or no result at all.
         """
         place = Path(place)
-        manifest = store.open_folder(place, SCHEMA)
+        manifest = folders.open_folder(place, SCHEMA)
         _refuse_mistyped(place, manifest)
         try:
             tables = {
@@ -284,10 +284,10 @@ def _refuse_mistyped(place: Path, manifest: dict[str, Any]) -> None:
         for part in field.split("."):
             value = value.get(part, ...)
         if not isinstance(value, kind):
-            raise ResultError(f"{place}: {store.MANIFEST} is damaged ({field} is missing or of the wrong kind)")
+            raise ResultError(f"{place}: {folders.MANIFEST} is damaged ({field} is missing or of the wrong kind)")
     for name in _ALWAYS:
         if f"{name}.parquet" not in manifest["files"]:
-            raise ResultError(f"{place}: {store.MANIFEST} is damaged (it does not list {name}.parquet)")
+            raise ResultError(f"{place}: {folders.MANIFEST} is damaged (it does not list {name}.parquet)")
 
 
 def _finite(value: Any) -> Any:

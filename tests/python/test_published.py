@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cclab
-from cclab import ResultError, StudyError, UnknownNameError, published, store
+from cclab import ResultError, StudyError, UnknownNameError, folders, published
 from cclab.published import Check, Comparison, compare, library
 
 STUDY = """
@@ -195,5 +195,5 @@ def test_the_page(made, tmp_path):
     before = page
     write_report(place)
     assert (place / "report.html").read_text() == before
-    assert store.schema_of(place) == published.SCHEMA
+    assert folders.schema_of(place) == published.SCHEMA
     assert Path(place / "figures" / "cwnd.svg").read_text().startswith("<?xml")

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import cclab
-from cclab import Result, ResultError, store
+from cclab import Result, ResultError, folders
 
 
 def test_save_and_load_give_the_same(result, tmp_path):
@@ -114,7 +114,7 @@ def test_a_full_disk_leaves_the_old_result(result, tmp_path, monkeypatch):
     def full(*_args, **_options):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    for name, where in (("write_parquet", pl.DataFrame), ("write_text", store), ("_sync", store)):
+    for name, where in (("write_parquet", pl.DataFrame), ("write_text", folders), ("_sync", folders)):
         with monkeypatch.context() as patch:
             patch.setattr(where, name, full)
             with pytest.raises(OSError, match="No space left"):
@@ -195,7 +195,7 @@ def _dead_pid():
 @pytest.mark.parametrize("then", ["load", "save"])
 def test_a_kill_between_the_two_renames_loses_nothing(result, small, tmp_path, sealed, then):
     newer = small.run(seed=8)
-    place, stem = tmp_path / "r", f".r.{store._HOST}.{_dead_pid()}-0"
+    place, stem = tmp_path / "r", f".r.{folders._HOST}.{_dead_pid()}-0"
     result.save(place)
     newer.save(tmp_path / f"{stem}.partial")
     if not sealed:
@@ -204,7 +204,7 @@ def test_a_kill_between_the_two_renames_loses_nothing(result, small, tmp_path, s
     if then == "load":
         assert Result.load(place).seed == (8 if sealed else 7)
     else:
-        with pytest.raises(RuntimeError), store.whole_folder(place, "cclab.result/1", {}):
+        with pytest.raises(RuntimeError), folders.whole_folder(place, "cclab.result/1", {}):
             raise RuntimeError("the next writer fails")
         assert Result.load(place).seed == (8 if sealed else 7)
     result.save(place)

@@ -27,7 +27,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 from matplotlib.ticker import FixedLocator
 
-from cclab import store
+from cclab import folders
 from cclab.errors import ResultError
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Chart(Figure):
         if kind not in ("svg", "pdf", "png"):
             raise ResultError(f"{path}: a figure is saved as .svg, .pdf or .png")
         path.parent.mkdir(parents=True, exist_ok=True)
-        store.write_bytes(path, self._render(kind))
+        folders.write_bytes(path, self._render(kind))
 
     def legend_below(self, named: dict[str, Any] | None = None) -> None:
         """One legend for all axes, below them.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from cclab import store
+from cclab import folders
 from cclab.errors import RunError
 from cclab.results import Result
 from cclab.scenario import Scenario
@@ -91,7 +91,7 @@ class Context:
             reduced = reduce(scenario.run(seed=seed, progress=progress))
             if (place := places[index]) is not None:
                 place.parent.mkdir(parents=True, exist_ok=True)
-                store.write_text(place, json.dumps(reduced))
+                folders.write_text(place, json.dumps(reduced))
             return reduced
 
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:

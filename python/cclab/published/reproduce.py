@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from cclab import _core, store
+from cclab import _core, folders
 from cclab.errors import ResultError
 from cclab.published.context import Context
 from cclab.published.findings import Check, Comparison, Findings, to_csv
@@ -58,7 +58,7 @@ def reproduce(
             write_report(place)
         return earlier, False
     about = {"study": study.slug, "key": key}
-    with store.whole_folder(place, SCHEMA, about, derived=(PAGE,)) as folder:
+    with folders.whole_folder(place, SCHEMA, about, derived=(PAGE,)) as folder:
         kept = place.with_name(f"{place.name}.runs")
         context = Context(study.folder, study.about, quick, folder, progress, parts, kept, note)
         findings = study.analysis().run(context)
@@ -79,7 +79,7 @@ def load(place: Path, *, sealed: bool = True) -> dict[str, Any]:
         ResultError: it is not whole.
     """
     if sealed:
-        store.open_folder(place, SCHEMA)
+        folders.open_folder(place, SCHEMA)
     return dict(json.loads((place / "study.json").read_text(encoding="utf-8")))
 
 
@@ -143,9 +143,9 @@ def _found(study: Published, findings: Findings, context: Context) -> dict[str, 
 
 
 def _write(folder: Path, findings: Findings, found: dict[str, Any]) -> None:
-    store.write_text(folder / "study.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    store.write_text(folder / "comparison.csv", to_csv(findings.comparisons, Comparison))
-    store.write_text(folder / "checks.csv", to_csv(findings.checks, Check))
+    folders.write_text(folder / "study.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    folders.write_text(folder / "comparison.csv", to_csv(findings.comparisons, Comparison))
+    folders.write_text(folder / "checks.csv", to_csv(findings.checks, Check))
     for table in findings.tables:
         (table.data if table.data is not None else table.frame).write_csv(folder / f"{table.name}.csv")
     figures = folder / "figures"
@@ -153,7 +153,7 @@ def _write(folder: Path, findings: Findings, found: dict[str, Any]) -> None:
     for figure in findings.figures:
         figure.chart.save(figures / f"{figure.name}.svg")
         # For the page: which values its points stand for.
-        store.write_text(figures / f"{figure.name}.json", json.dumps(figure.chart.series()) + "\n")
+        folders.write_text(figures / f"{figure.name}.json", json.dumps(figure.chart.series()) + "\n")
         if figure.data is not None:
             figure.data.write_csv(figures / f"{figure.name}.csv", float_precision=9)
 
@@ -168,7 +168,7 @@ def _runs(runs: Iterable[tuple[Scenario, int]]) -> list[dict[str, Any]]:
 
 def _earlier(place: Path, key: str) -> dict[str, Any] | None:
     try:
-        if store.open_folder(place, SCHEMA).get("key") != key:
+        if folders.open_folder(place, SCHEMA).get("key") != key:
             return None
         return load(place)
     except (ResultError, OSError, ValueError):

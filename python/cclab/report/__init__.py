@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from cclab import published, results, store
+from cclab import folders, published, results
 from cclab.console import as_printed, number, percent
 from cclab.errors import ResultError
 from cclab.results import Result
@@ -42,17 +42,17 @@ def write_report(folder: Path, schema: str | None = None) -> Path:
     from cclab.sweep.store import is_store
 
     if schema is None and is_store(folder):
-        store.write_text(folder / PAGE, _sweep_page(folder))
+        folders.write_text(folder / PAGE, _sweep_page(folder))
         return folder / PAGE
     sealed = schema is None
-    schema = schema or store.schema_of(folder)
+    schema = schema or folders.schema_of(folder)
     if schema == results.SCHEMA:
         text = _run_page(folder)
     elif schema == published.SCHEMA:
         text = _published_page(folder, sealed)
     else:
         raise ResultError(f"{folder}: holds {schema!r}, neither a run nor a study of this cclab")
-    store.write_text(folder / PAGE, text)
+    folders.write_text(folder / PAGE, text)
     return folder / PAGE
 
 

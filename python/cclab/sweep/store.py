@@ -34,8 +34,8 @@ from typing import Any
 import polars as pl
 
 from cclab.errors import ResultError
+from cclab.folders import errors_name
 from cclab.results import _table_of
-from cclab.store import errors_name
 
 SCHEMA = "cclab.sweep/1"
 MANIFEST = "sweep.json"

@@ -1,19 +1,16 @@
-"""The command line: each command is a few lines of the library. Data goes to stdout, everything else to stderr."""
+"""The commands: each a few lines of the library. Data goes to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
-import errno
 import os
 import shlex
-import signal
 import sys
-import traceback
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cclab.errors import AlgorithmError, CclabError, ResultError, RunError, ScenarioError, StudyError, UnknownNameError
+from cclab.errors import ResultError, ScenarioError, StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
@@ -95,11 +92,11 @@ def init(file: Path) -> None:
     if str(file) == "-":
         click.echo(_core.example(), nl=False)
         return
-    from cclab import store
+    from cclab import folders
 
     if os.path.lexists(file):
         raise click.UsageError(f"{file} is there already; name another file, or remove it first.")
-    store.write_text(file, _core.example())
+    folders.write_text(file, _core.example())
     click.echo(f"Wrote {file}. Run it with: cclab run {file}", err=True)
 
 
@@ -117,13 +114,13 @@ def init(file: Path) -> None:
 @ALGORITHMS
 def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_json: bool) -> None:
     """Run SCENARIO, a TOML file; print what its flows and links did."""
-    from cclab import console, results, store
+    from cclab import console, folders, results
     from cclab.scenario import Scenario
 
     if _kind(scenario) == "study":
         raise ScenarioError(f"{scenario}: this is a study file; run it with: cclab sweep {shlex.quote(str(scenario))}")
     loaded = _of_file(scenario, Scenario.load, scenario)
-    if out is not None and store.refuse_foreign(out, results.SCHEMA):  # better now than after the run
+    if out is not None and folders.refuse_foreign(out, results.SCHEMA):  # better now than after the run
         console.note(f"The earlier result in {out} will be replaced.")
     with console.Progress(f"Running {loaded.name}") as progress:
         result = loaded.run(seed=seed, backend=backend, progress=progress)
@@ -151,12 +148,13 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
 def list_(kind: str | None, markdown: bool) -> None:
     """List what there is: algorithms, queues, topologies, studies; one line each, with its source."""
     from cclab import console
+    from cclab.cli import catalogue
 
     if markdown:
-        click.echo(_models(), nl=False)
+        click.echo(catalogue.markdown(), nl=False)
         return
 
-    entries = _everything()
+    entries = catalogue.everything()
     for name in [kind] if kind else entries:
         table = console.table(None if kind else name.capitalize(), "Name", "What it is", "Source")
         for entry in entries[name]:
@@ -172,14 +170,15 @@ def list_(kind: str | None, markdown: bool) -> None:
 def describe(name: str) -> None:
     """Describe NAME, an algorithm, queue, topology or study: parameters, defaults, bounds, source."""
     from cclab import registry
+    from cclab.cli import catalogue
 
-    everything = [(kind, entry) for kind, entries in _everything().items() for entry in entries]
+    everything = [(kind, entry) for kind, entries in catalogue.everything().items() for entry in entries]
     found = [(kind, entry) for kind, entry in everything if entry["name"] == name]
     if not found:
         raise registry.unknown("name", name, dict.fromkeys(entry["name"] for _, entry in everything))
     for i, (kind, entry) in enumerate(found):  # an algorithm and a study may share a name
         click.echo("\n" if i else "", nl=False)
-        _describe(kind, entry)
+        catalogue.describe(kind, entry)
 
 
 @cli.command(short_help="Run a published experiment again.")
@@ -339,71 +338,6 @@ def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...], each_
             console.show(table)
 
 
-def _everything() -> dict[str, list[dict[str, Any]]]:
-    from cclab import published, registry
-
-    return {**registry.registered(), "studies": [study.entry() for study in published.discover()]}
-
-
-def _models() -> str:
-    from cclab import registry
-
-    text = (
-        "# Models\n\nMade by `make docs` from what is registered. Each page says what is modelled, what is left out,\n"
-    )
-    text += "and what it was compared with.\n"
-    for kind, title in (("algorithms", "Congestion controls"), ("queues", "Queues")):
-        text += f"\n## {title}\n\n{registry.markdown(kind)}"
-    return text
-
-
-def _describe(kind: str, entry: dict[str, Any]) -> None:
-    from cclab import console
-
-    singular = {"algorithms": "congestion control", "queues": "queue", "topologies": "topology", "studies": "study"}
-    click.echo(f"{entry['name']} ({singular[kind]})\n\n{entry['summary']}\nSource: {entry['source']}\n")
-    if kind == "studies":
-        click.echo(f"{entry['question']}\n\nRun it: cclab reproduce {entry['name']}")
-    elif not entry["params"]:
-        click.echo("It has no parameters.")
-    else:
-        table = console.table("Parameters", "Name", "Default", "Allowed", "Unit", "Meaning")
-        for param in entry["params"]:
-            table.add_row(param["name"], _default(param), _allowed(param), param.get("unit") or "", param["doc"])
-        console.show(table)
-    if kind == "algorithms":
-        params = entry["params"]
-        example = f'cc = "{entry["name"]}"'
-        if params:
-            value = _toml(params[0]["default"])
-            example = f'cc = {{ name = "{entry["name"]}", {params[0]["name"]} = {value} }}'
-        click.echo(f"In a scenario:\n\n  [[flows]]\n  {example}")
-
-
-def _default(param: dict[str, Any]) -> str:
-    paper = param.get("paper_default")
-    text = _toml(param.get("default"))
-    return text if paper is None or paper == param.get("default") else f"{text} (paper flavour: {_toml(paper)})"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:g}"
-    if value is None:
-        return ""
-    return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _allowed(param: dict[str, Any]) -> str:
-    if param.get("choices"):
-        return ", ".join(f'"{word}"' for word in param["choices"])
-    if param.get("min") is not None:
-        return f"{param['min']:g} to {param['max']:g}"
-    return "true, false" if param["kind"] == "flag" else str(param["kind"])
-
-
 def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
@@ -435,67 +369,3 @@ def _of_file(file: Path, work: Any, *args: Any) -> Any:
     except ScenarioError as error:
         lines = [line if line.startswith(f"{file}:") else f"{file}: {line}" for line in str(error).splitlines()]
         raise ScenarioError("\n".join(lines)) from None
-
-
-def main() -> None:
-    """Entry point of the `cclab` command."""
-    sys.stdout, sys.stderr = _usable(sys.stdout), _usable(sys.stderr)
-    signal.signal(signal.SIGTERM, _terminated)
-    sys.exit(run_cli(sys.argv[1:]))
-
-
-def _usable(stream: Any) -> Any:
-    """A stream that never fails for a letter it does not have, nor for being closed (`>&-`)."""
-    if stream is None:
-        return open(os.devnull, "w", encoding="utf-8")
-    stream.reconfigure(errors="replace")
-    return stream
-
-
-def _terminated(*_: Any) -> None:
-    raise SystemExit(128 + signal.SIGTERM)  # so that what is half written is cleaned up
-
-
-def run_cli(args: list[str]) -> int:
-    """The exit status: 0; 2 for a user's mistake; 1 for a failure; 130 when interrupted."""
-    try:
-        status = cli.main(args=args, prog_name="cclab", standalone_mode=False)
-        return status if isinstance(status, int) else 0
-    except click.exceptions.Abort:
-        print("Interrupted.", file=sys.stderr)
-        return INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (AlgorithmError, ScenarioError, UnknownNameError, ResultError, StudyError) as error:
-        _say(str(error))
-        if "unknown algorithm" in str(error):
-            print("hint: a law of your own, written in Python, is loaded with --algorithms FILE", file=sys.stderr)
-        return USERS_MISTAKE
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        _say(where + _OF_THE_PATH.get(error.errno or 0, error.strerror or str(error)))
-        return USERS_MISTAKE if error.errno in _OF_THE_PATH else FAILURE
-    except (RunError, CclabError, MemoryError) as error:
-        if isinstance(error, RunError) and error.__cause__ is not None:
-            traceback.print_exception(error.__cause__)  # a law of the user's raised it
-        _say(str(error) or type(error).__name__)
-        return FAILURE
-
-
-# What is wrong with the path that was given, and not with the machine.
-_OF_THE_PATH = {
-    errno.ENOENT: "its folder is not there",
-    errno.ENOTDIR: "a part of this path is a file, not a folder",
-    errno.EEXIST: "is there already, and is not a folder",
-    errno.EISDIR: "is a folder, not a file",
-    errno.EACCES: "may not be written or read",
-    errno.EPERM: "may not be written or read",
-    errno.EROFS: "is on a disk that cannot be written",
-    errno.ENAMETOOLONG: "the name is too long",
-    errno.ELOOP: "a link that leads back to itself",
-}
-
-
-def _say(text: str) -> None:
-    print("\n".join(f"error: {line}" for line in text.splitlines()), file=sys.stderr)

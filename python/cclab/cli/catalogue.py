@@ -1,0 +1,75 @@
+"""What there is to list and to describe: algorithms, queues, topologies, published studies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+def everything() -> dict[str, list[dict[str, Any]]]:
+    """All that has a name, by kind; an entry has `name`, `summary`, `source`."""
+    from cclab import published, registry
+
+    return {**registry.registered(), "studies": [study.entry() for study in published.discover()]}
+
+
+def markdown() -> str:
+    """The page `docs/models/README.md`."""
+    from cclab import registry
+
+    text = (
+        "# Models\n\nMade by `make docs` from what is registered. Each page says what is modelled, what is left out,\n"
+    )
+    text += "and what it was compared with.\n"
+    for kind, title in (("algorithms", "Congestion controls"), ("queues", "Queues")):
+        text += f"\n## {title}\n\n{registry.markdown(kind)}"
+    return text
+
+
+def describe(kind: str, entry: dict[str, Any]) -> None:
+    """Print an entry with its parameters, and how it is used."""
+    from cclab import console
+
+    singular = {"algorithms": "congestion control", "queues": "queue", "topologies": "topology", "studies": "study"}
+    click.echo(f"{entry['name']} ({singular[kind]})\n\n{entry['summary']}\nSource: {entry['source']}\n")
+    if kind == "studies":
+        click.echo(f"{entry['question']}\n\nRun it: cclab reproduce {entry['name']}")
+    elif not entry["params"]:
+        click.echo("It has no parameters.")
+    else:
+        table = console.table("Parameters", "Name", "Default", "Allowed", "Unit", "Meaning")
+        for param in entry["params"]:
+            table.add_row(param["name"], _default(param), _allowed(param), param.get("unit") or "", param["doc"])
+        console.show(table)
+    if kind == "algorithms":
+        params = entry["params"]
+        example = f'cc = "{entry["name"]}"'
+        if params:
+            value = _toml(params[0]["default"])
+            example = f'cc = {{ name = "{entry["name"]}", {params[0]["name"]} = {value} }}'
+        click.echo(f"In a scenario:\n\n  [[flows]]\n  {example}")
+
+
+def _default(param: dict[str, Any]) -> str:
+    paper = param.get("paper_default")
+    text = _toml(param.get("default"))
+    return text if paper is None or paper == param.get("default") else f"{text} (paper flavour: {_toml(paper)})"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if value is None:
+        return ""
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _allowed(param: dict[str, Any]) -> str:
+    if param.get("choices"):
+        return ", ".join(f'"{word}"' for word in param["choices"])
+    if param.get("min") is not None:
+        return f"{param['min']:g} to {param['max']:g}"
+    return "true, false" if param["kind"] == "flag" else str(param["kind"])
