@@ -216,3 +216,12 @@ fn on_off_sources() {
         assert!(r.flows.iter().all(|f| f.cc == "udp" && f.label.starts_with("onoff-")));
     }
 }
+
+/// A source that needs 8e12 bursts for a datagram uses up the budget; it does not draw for ever.
+#[test]
+fn bursts_are_within_the_budget() {
+    let source = "{ kind = 'onoff', rate = '1 bit/s', packet_size = '1000 B', on = '1 ns', off = '1 ns' }";
+    let s = dumbbell(600, &format!("max_events = 10000\nflows = [{source}]"));
+    let error = run(&s, 1).expect_err("no datagram in time");
+    assert!(matches!(error, cclab_sim::world::Error::Budget { max_events: 10_000, .. }), "{error}");
+}

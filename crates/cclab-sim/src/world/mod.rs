@@ -288,11 +288,13 @@ impl Simulation {
         }
         let Kind::Udp { source, .. } = &mut flow.kind else { unreachable!("only UDP flows send datagrams") };
         let (number, gap) = source.emit();
-        let mut packet = Packet::udp(index as usize, now, number, source.cbr().size);
+        let size = source.cbr().size;
         if now + gap < self.end {
             self.network.events.push(now + gap, Event::Datagram(index));
         }
-        self.emit(now, &mut packet);
+        if let Some(number) = number {
+            self.emit(now, &mut Packet::udp(index as usize, now, number, size));
+        }
     }
 
     /// The timer of a host fires.
