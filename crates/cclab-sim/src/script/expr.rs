@@ -1,7 +1,5 @@
 //! What stands in `%{ … }%`: the part of Python that scripts use to look at `tcp_info`.
 
-use std::fmt::Write as _;
-
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
@@ -13,7 +11,8 @@ pub enum Statement {
     Unknown(String),
 }
 
-/// An expression.
+/// An expression. Operators of one level are a list, however many, so that no chain of them is deep; what is nested is
+/// at most [`MAX_DEPTH`] deep.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A number; `True` is 1 and `False` 0.
@@ -26,14 +25,14 @@ pub enum Expr {
     Not(Box<Expr>),
     /// `-x`.
     Minus(Box<Expr>),
-    /// An arithmetic or bit operation.
-    Binary(Box<Expr>, Operator, Box<Expr>),
+    /// `a + b - c`: arithmetic or bit operations of one level, from left to right.
+    Binary(Box<Expr>, Vec<(Operator, Expr)>),
     /// `a <= b < c`.
     Compare(Box<Expr>, Vec<(Comparison, Expr)>),
-    /// `a and b`.
-    And(Box<Expr>, Box<Expr>),
-    /// `a or b`.
-    Or(Box<Expr>, Box<Expr>),
+    /// `a and b and c`.
+    And(Vec<Expr>),
+    /// `a or b or c`.
+    Or(Vec<Expr>),
     /// `abs(x)`, `min(x, y)`, `max(x, y)`, `int(x)`, `float(x)`.
     Apply(String, Vec<Expr>),
 }
@@ -220,20 +219,30 @@ impl<'a> Parser<'a> {
         expr
     }
 
-    fn or(&mut self) -> Parsed<Expr> {
-        let mut left = self.and()?;
-        while self.word("or") {
-            left = Expr::Or(Box::new(left), Box::new(self.and()?));
+    /// `operand`s with the word between them.
+    fn words(
+        &mut self,
+        word: &str,
+        operand: fn(&mut Self) -> Parsed<Expr>,
+        make: fn(Vec<Expr>) -> Expr,
+    ) -> Parsed<Expr> {
+        let first = operand(self)?;
+        if !self.word(word) {
+            return Ok(first);
         }
-        Ok(left)
+        let mut all = vec![first, operand(self)?];
+        while self.word(word) {
+            all.push(operand(self)?);
+        }
+        Ok(make(all))
+    }
+
+    fn or(&mut self) -> Parsed<Expr> {
+        self.words("or", Self::and, Expr::Or)
     }
 
     fn and(&mut self) -> Parsed<Expr> {
-        let mut left = self.not()?;
-        while self.word("and") {
-            left = Expr::And(Box::new(left), Box::new(self.not()?));
-        }
-        Ok(left)
+        self.words("and", Self::not, Expr::And)
     }
 
     fn not(&mut self) -> Parsed<Expr> {
@@ -261,11 +270,12 @@ impl<'a> Parser<'a> {
             &[("*", Multiply), ("//", FloorDivide), ("/", Divide), ("%", Remainder)],
         ];
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
-        let mut left = self.binary(level + 1)?;
+        let first = self.binary(level + 1)?;
+        let mut chain = Vec::new();
         while let Some((_, operator)) = operators.iter().find(|(symbol, _)| self.take(symbol)) {
-            left = Expr::Binary(Box::new(left), *operator, Box::new(self.binary(level + 1)?));
+            chain.push((*operator, self.binary(level + 1)?));
         }
-        Ok(left)
+        Ok(if chain.is_empty() { first } else { Expr::Binary(Box::new(first), chain) })
     }
 
     fn unary(&mut self) -> Parsed<Expr> {
@@ -337,9 +347,26 @@ impl Expr {
             Expr::Name(name) => lookup(name).ok_or_else(|| format!("{name} is not known here"))?,
             Expr::Not(x) => truth(x.value(lookup)? == 0.0),
             Expr::Minus(x) => -x.value(lookup)?,
-            Expr::And(a, b) => truth(a.value(lookup)? != 0.0 && b.value(lookup)? != 0.0),
-            Expr::Or(a, b) => truth(a.value(lookup)? != 0.0 || b.value(lookup)? != 0.0),
-            Expr::Binary(a, operator, b) => operate(a.value(lookup)?, *operator, b.value(lookup)?)?,
+            Expr::And(all) => {
+                for x in all {
+                    if x.value(lookup)? == 0.0 {
+                        return Ok(0.0);
+                    }
+                }
+                1.0
+            }
+            Expr::Or(all) => {
+                for x in all {
+                    if x.value(lookup)? != 0.0 {
+                        return Ok(1.0);
+                    }
+                }
+                0.0
+            }
+            Expr::Binary(first, chain) => {
+                let left = first.value(lookup)?;
+                chain.iter().try_fold(left, |left, (operator, x)| operate(left, *operator, x.value(lookup)?))?
+            }
             Expr::Compare(first, chain) => {
                 let mut left = first.value(lookup)?;
                 for (comparison, expr) in chain {
@@ -367,36 +394,31 @@ impl Expr {
 
     /// The names in it with their values, `a = 1, b = 2`: what to show when it does not hold.
     pub fn values_of_names(&self, lookup: &dyn Fn(&str) -> Option<f64>) -> String {
-        let mut names = Vec::new();
-        self.names(&mut names);
-        let mut text = String::new();
-        for name in names {
-            if let Some(value) = lookup(name) {
-                let comma = if text.is_empty() { "" } else { ", " };
-                write!(text, "{comma}{name} = {value}").expect("a string takes what is written to it");
+        let mut values = Vec::new();
+        self.each_name(&mut |name| {
+            if values.iter().all(|(other, _)| *other != name)
+                && let Some(value) = lookup(name)
+            {
+                values.push((name, value));
             }
-        }
-        text
+        });
+        values.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
     }
 
-    fn names<'a>(&'a self, into: &mut Vec<&'a str>) {
+    fn each_name<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
         match self {
             Expr::Number(_) | Expr::Text(_) => {}
-            Expr::Name(name) => {
-                if !into.contains(&name.as_str()) {
-                    into.push(name);
-                }
-            }
-            Expr::Not(x) | Expr::Minus(x) => x.names(into),
-            Expr::Binary(a, _, b) | Expr::And(a, b) | Expr::Or(a, b) => {
-                a.names(into);
-                b.names(into);
+            Expr::Name(name) => each(name),
+            Expr::Not(x) | Expr::Minus(x) => x.each_name(each),
+            Expr::Binary(first, chain) => {
+                first.each_name(each);
+                chain.iter().for_each(|(_, x)| x.each_name(each));
             }
             Expr::Compare(first, chain) => {
-                first.names(into);
-                chain.iter().for_each(|(_, x)| x.names(into));
+                first.each_name(each);
+                chain.iter().for_each(|(_, x)| x.each_name(each));
             }
-            Expr::Apply(_, arguments) => arguments.iter().for_each(|x| x.names(into)),
+            Expr::And(all) | Expr::Or(all) | Expr::Apply(_, all) => all.iter().for_each(|x| x.each_name(each)),
         }
     }
 }
@@ -463,10 +485,38 @@ mod tests {
     fn what_is_not_known_is_named() {
         assert_eq!(value("tcpi_foo == 1"), Err("tcpi_foo is not known here".to_owned()));
         assert_eq!(value("round(x)"), Err("round with 1 arguments is not known here".to_owned()));
-        let deep = format!("{}1{}", "(".repeat(5000), ")".repeat(5000));
-        assert!(value(&deep).unwrap_err().contains("more than 100 deep"));
         assert_eq!(value("1 / 0"), Err("division by zero".to_owned()));
         assert!(value("1 +").unwrap_err().contains("expected a number or a name"));
+    }
+
+    /// A chain is as long as it likes: sums and comparisons, `and` and `or`, read, evaluated and dropped.
+    #[test]
+    fn chains_are_not_deep() {
+        let long =
+            |term: &str, operator: &str, n: usize| format!("{term}{}", format!("{operator}{term}").repeat(n - 1));
+        assert_eq!(value(&long("1", "+", 2_000_000)), Ok(2e6));
+        let n = 100_000;
+        let chain = |term, operator| long(term, operator, n);
+        assert_eq!(value(&chain("x", "-")), Ok(7.0 * (2.0 - n as f64)));
+        for (operator, of_sevens) in [("*", f64::INFINITY), ("&", 7.0), ("|", 7.0), ("==", 1.0), (" and ", 1.0)] {
+            assert_eq!(value(&chain("x", operator)), Ok(of_sevens), "{operator}");
+        }
+        assert_eq!(value(&chain("0", " or ")), Ok(0.0));
+        let statements = parse(&format!("assert {}", chain("x", "+"))).unwrap();
+        let Statement::Assert(sum, _) = &statements[0] else { panic!() };
+        assert_eq!(sum.clone().values_of_names(&|name| (name == "x").then_some(7.0)), "x = 7");
+    }
+
+    /// What is nested has a limit, which the message names.
+    #[test]
+    fn nesting_is_limited() {
+        let n = 100_000;
+        for (open, close) in [("(", ")"), ("-", ""), ("not ", ""), ("abs(", ")"), ("1+(", ")"), ("1 == -(not ", ")")] {
+            let code = format!("{}x{}", open.repeat(n), close.repeat(n));
+            assert!(value(&code).unwrap_err().contains("this is nested more than 100 deep"), "{open}");
+            let code = format!("{}x{}", open.repeat(33), close.repeat(33));
+            assert!(value(&code).is_ok(), "{open}");
+        }
     }
 
     #[test]
