@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from cclab import _core
-from cclab.errors import RunError, ScenarioError
+from cclab.errors import ScenarioError
 
 if TYPE_CHECKING:
     from cclab.results import Result
-
-BACKENDS = ("sim", "model")
-_SLICE = 1 << 16  # events between two looks at the clock and at Ctrl-C: some 10 ms
 
 
 class _Part:
@@ -204,6 +201,10 @@ class Scenario:
 
         return tomli_w.dumps(_without_none(self._data))
 
+    def to_json(self) -> str:
+        """The scenario in its normal form, every default filled in, as the core reads it."""
+        return json.dumps(self._checked)
+
     def key(self) -> str:
         """A hash of all that determines the scenario: equal scenarios have equal keys."""
         return hashlib.sha256(json.dumps(self._checked, sort_keys=True).encode()).hexdigest()
@@ -227,16 +228,18 @@ class Scenario:
 
         Args:
             seed: Instead of the scenario's own.
-            backend: `"sim"`, the packet-level simulator; `"model"`, closed formulas (docs/models/formulas.md).
+            backend: What runs it, one of `cclab.backends.BACKENDS`: `"sim"`, the packet-level simulator; `"model"`,
+                closed formulas (docs/models/formulas.md).
             progress: Called now and then with the share of simulated time done, from 0 to 1.
 
         Raises:
             RunError: the event budget is used up, or a bug in cclab.
-            ScenarioError: the scenario is beyond the formulas of the model.
+            ScenarioError: the scenario is beyond the backend.
         """
+        from cclab import backends
         from cclab.results import Result
 
-        return Result.of_run(self, backend, *simulate(self, seed, backend, progress))
+        return Result.of_run(self, backend, *backends.run(self, seed, backend, progress))
 
     def __repr__(self) -> str:
         return f"Scenario({self.name!r}, {len(self._checked.get('flows', []))} flow groups)"
@@ -246,33 +249,6 @@ class Scenario:
 
     def __hash__(self) -> int:
         return hash(self.key())
-
-
-def simulate(
-    scenario: Scenario, seed: int | None, backend: str, progress: Callable[[float], None] | None
-) -> tuple[dict[str, Any], float, float]:
-    """Run `scenario`; what the core gives, and the seconds it took: wall and CPU of this thread."""
-    import time
-
-    if backend not in BACKENDS:
-        raise RunError(f"unknown backend {backend!r}; allowed: {', '.join(BACKENDS)}")
-    seed = plain(seed, "seed")
-    if seed is not None and (type(seed) is not int or not 0 <= seed < 1 << 64):
-        raise ScenarioError(f"seed: {seed!r} is not a whole number from 0 to 2^64 - 1")
-    wall, cpu = time.perf_counter(), time.thread_time()
-    if backend == "model":
-        from cclab.backends.model import solve
-
-        raw = solve(scenario._checked, seed)
-        return raw, time.perf_counter() - wall, time.thread_time() - cpu
-    simulation = _core.Simulation(json.dumps(scenario._checked), seed)
-    done = 0.0
-    while done < 1.0:
-        done = simulation.advance(_SLICE)
-        if progress is not None:
-            progress(done)
-    raw = simulation.finish()
-    return raw, time.perf_counter() - wall, time.thread_time() - cpu
 
 
 def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

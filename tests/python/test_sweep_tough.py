@@ -16,7 +16,7 @@ import pytest
 import tomli_w
 
 import cclab
-import cclab.scenario
+from cclab import backends
 from cclab.sweep.job import core_digest
 from cclab.sweep.plan import make
 from cclab.sweep.store import PART, Store, _bytes_of, row_of
@@ -256,7 +256,7 @@ def test_a_finished_sweep_of_ten_thousand_runs_is_resumed_in_three_seconds(tmp_p
     plan = make(cclab.Study.load(file)._design, core_digest())
     store = Store(place, create=True)
     store.write_manifest({"design": large._design.to_json(), "plan": plan.to_json()})
-    row = row_of("", cclab.scenario.simulate(large._design.scenario_at({}), 1, "sim", None)[0])
+    row = row_of("", backends.run(large._design.scenario_at({}), 1, "sim", None)[0])
     keys = [key for of_point in plan.keys for key in of_point]
     assert len(set(keys)) == 10_000
     for i in range(0, len(keys), PART):

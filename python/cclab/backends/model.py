@@ -10,19 +10,19 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cclab import _core
-from cclab.errors import ScenarioError
 from cclab.theory import formulas
 from cclab.theory.formulas import Sawtooth
 
 if TYPE_CHECKING:
     from cclab.results import Result
+    from cclab.scenario import Scenario
 
 LAWS = ("reno", "newreno", "hstcp", "scalable", "cubic")
 LINK = "bottleneck"
@@ -31,14 +31,14 @@ _BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e
 _BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
-def solve(checked: dict[str, Any], seed: int | None) -> dict[str, Any]:
-    """What the core would give for a checked scenario, by formulas.
+def refuse(scenario: Scenario) -> list[str]:
+    """Each field that is beyond the formulas."""
+    return list(_beyond(scenario.to_dict(full=True)))
 
-    Raises:
-        ScenarioError: each field that is beyond them, one per line.
-    """
-    if beyond := list(_beyond(checked)):
-        raise ScenarioError("\n".join(f"{line} (backend = model)" for line in beyond))
+
+def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dict[str, Any]:
+    """What the simulator would give, by formulas."""
+    checked = scenario.to_dict(full=True)
     raw = _core.Simulation(json.dumps(_an_instant_of(checked)), seed).finish()
     for table in ("flows", "links"):
         raw[table] = {name: _unknown(name, column) for name, column in raw[table].items()}
@@ -52,10 +52,11 @@ def solve(checked: dict[str, Any], seed: int | None) -> dict[str, Any]:
     raw["jain"] = float(np.sum(goodput) ** 2 / (len(goodput) * np.sum(goodput**2))) if len(goodput) else math.nan
     numbers = {table: {name: list(map(str, of)) for name, of in raw[table].items()} for table in ("flows", "links")}
     raw["digest"] = hashlib.sha256(json.dumps(numbers).encode()).hexdigest()[:32]
+    progress(1.0)
     return raw
 
 
-def unanswered(result: Result) -> str | None:
+def remark(result: Result) -> str | None:
     """Why flows of a result have no goodput, in a line: only the share of a bottleneck can be without a formula."""
     missing, flows = int(result.flows["goodput_bps"].is_nan().sum()), result.flows.height
     if not missing:

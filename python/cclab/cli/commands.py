@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from cclab.backends import BACKENDS
 from cclab.errors import ResultError, ScenarioError, StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
@@ -105,16 +106,16 @@ def init(file: Path) -> None:
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Instead of the scenario's own.")
 @click.option(
     "--backend",
-    type=click.Choice(["sim", "model"]),
+    type=click.Choice(list(BACKENDS)),
     default="sim",
-    help="What runs it: sim, packet by packet (default); model, closed formulas.",
+    help=f"What runs it: {'; '.join(f'{name}, {what}' for name, what in BACKENDS.items())} (default sim).",
 )
 @click.option("--out", type=_FOLDER, help="Keep tables, scenario and manifest in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @ALGORITHMS
 def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_json: bool) -> None:
     """Run SCENARIO, a TOML file; print what its flows and links did."""
-    from cclab import console, folders, results
+    from cclab import backends, console, folders, results
     from cclab.scenario import Scenario
 
     if _kind(scenario) == "study":
@@ -131,11 +132,8 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
     else:
         for part in console.result_tables(result):
             console.show(part)
-    if backend == "model":
-        from cclab.backends.model import unanswered
-
-        if why := unanswered(result):
-            console.note(why)
+    if remark := backends.find(backend).remark(result):
+        console.note(remark)
     console.note(f"{result.engine['simulated_s']:g} s simulated in {result.engine['wall_s']:.2f} s.")
     if out is not None:
         console.note(f"Kept in {out}. A page with figures: cclab report {out}")

@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cclab import _core, laws
+from cclab import _core, backends, laws
 from cclab.errors import CclabError, StudyError
-from cclab.scenario import Scenario, simulate
+from cclab.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def run_job(job: Job, progress: Callable[[float], None] | None = None) -> Outcom
     if job.laws is not None:
         _install(job.laws)
     try:
-        raw, wall_s, cpu_s = simulate(job.scenario, job.seed, job.backend, progress)
+        raw, wall_s, cpu_s = backends.run(job.scenario, job.seed, job.backend, progress)
     except Stopped:
         raise
     except Exception as error:

@@ -20,10 +20,9 @@ from functools import partial
 
 import numpy as np
 
-from cclab import laws
+from cclab import backends, laws
 from cclab.errors import CclabError, RunError
 from cclab.results import Result
-from cclab.scenario import simulate
 from cclab.sweep import executors
 from cclab.sweep.job import Job, Outcome, Stopped, core_digest, run_job
 from cclab.sweep.plan import Design, Plan
@@ -306,7 +305,7 @@ class Sweep:
 
         scenario = self.design.scenario_at(self._changes[run.point])
         try:
-            simulate(scenario, self.plan.seeds[run.replication], self.design.backend, watch)
+            backends.run(scenario, self.plan.seeds[run.replication], self.design.backend, watch)
         except CclabError:
             return time.perf_counter() - start  # it fails; that takes no longer the next time
         except Stopped:

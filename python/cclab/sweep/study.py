@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from cclab.backends import BACKENDS
 from cclab.errors import ResultError, ScenarioError, StudyError
-from cclab.scenario import BACKENDS, Scenario, plain
+from cclab.scenario import Scenario, plain
 from cclab.sweep import plan as planning
 from cclab.sweep.plan import Axis, Design, Plan
 
@@ -430,6 +431,6 @@ def _together(axes: Sequence[Axis]) -> Axis:
     return Axis(tuple(axis.names[0] for axis in axes), values, merged)
 
 
-def _one_of(field: str, value: Any, allowed: Sequence[str]) -> None:
+def _one_of(field: str, value: Any, allowed: Collection[str]) -> None:
     if value not in allowed:
         raise StudyError(f"{field}: {value!r} is not one of {', '.join(allowed)}")
