@@ -170,6 +170,16 @@ fn fq_codel_isolates_flows() {
     assert!(sparse.owd.p99 < 0.020 && sparse.packets_lost == 0, "{:?}", sparse.owd);
 }
 
+/// A thousand flows, with 65,536 queues on each access link: what is not used takes no memory (it would be 24 GB).
+#[test]
+fn many_links_of_many_queues() {
+    let text = "duration = '20 ms'\n[network]\nrate = '1 Gbit/s'\nrtt = '10 ms'\n\
+                access = { rate = '1 Gbit/s', queue = { discipline = 'fq-codel', flows = 65536 } }\n\
+                [[flows]]\ncc = 'reno'\ncount = 1000\n";
+    let result = run(&Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}")));
+    assert!(result.flows.len() == 1000 && result.flows.iter().all(|flow| flow.delivered_bytes > 0));
+}
+
 /// RFC 9332: the classic queue stays at its target, and alone in the low-latency queue nobody waits.
 #[test]
 fn dualpi2_keeps_the_classic_queue_at_its_target() {

@@ -8,6 +8,7 @@ use crate::net::Reason;
 use crate::wire::Packet;
 use cclab_algo::Time;
 use cclab_algo::rng::Stream;
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 /// An overflow drops half the bytes of the fattest queue, but at most so many packets (RFC 8290 §4.1).
@@ -25,8 +26,8 @@ pub struct Config {
 }
 
 /// The queue of the flows of one hash value.
-#[derive(Default)]
 struct Flow {
+    hash: u32,
     queue: Fifo,
     law: Law,
     /// Bytes that it may still send in this turn.
@@ -40,7 +41,10 @@ pub struct FqCodel {
     config: Config,
     /// What the hash is mixed with, so that other flows collide in another run.
     perturbation: u64,
+    /// The queues that were ever used, in the order of their first packets: links with many queues are many, and a queue
+    /// that empties keeps its law.
     flows: Vec<Flow>,
+    places: Places,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
 }
@@ -51,26 +55,36 @@ impl FqCodel {
         FqCodel {
             config,
             perturbation: rng.below(u64::MAX),
-            flows: (0..config.flows).map(|_| Flow::default()).collect(),
+            flows: Vec::new(),
+            places: Places::default(),
             new: VecDeque::new(),
             old: VecDeque::new(),
         }
     }
 
-    /// The queue of a packet. Addresses and ports are those of flow and direction.
-    fn hash(&self, packet: &Packet) -> usize {
+    /// The hash value of a packet. Addresses and ports are those of flow and direction.
+    fn hash(&self, packet: &Packet) -> u32 {
         let five_tuple = u64::from(packet.flow) << 1 | u64::from(packet.forward);
         // SplitMix64 (Steele, Lea & Flood 2014)
         let mut x = (self.perturbation ^ five_tuple).wrapping_add(0x9e37_79b9_7f4a_7c15);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ (x >> 31)) % self.config.flows) as usize
+        ((x ^ (x >> 31)) % self.config.flows) as u32
+    }
+
+    /// The queue of a hash value.
+    fn place(&mut self, hash: u32) -> usize {
+        self.places.find(hash, &self.flows).unwrap_or_else(|| {
+            self.flows.push(Flow { hash, queue: Fifo::default(), law: Law::default(), deficit: 0, active: false });
+            self.places.add(&self.flows);
+            self.flows.len() - 1
+        })
     }
 
     /// Drops from the head of the queue with the most bytes. (If a byte limit is passed by a large packet after small ones
     /// were dropped, the next arrival makes up for it.)
     fn drop_from_fattest(&mut self, ledger: &mut Ledger) {
-        let fattest = self.flows.iter_mut().rev().max_by_key(|flow| flow.queue.bytes());
+        let fattest = self.flows.iter_mut().max_by_key(|flow| (flow.queue.bytes(), Reverse(flow.hash)));
         let queue = &mut fattest.expect("there is a queue at least").queue;
         let half = queue.bytes() / 2;
         for _ in 0..DROP_BATCH {
@@ -83,9 +97,44 @@ impl FqCodel {
     }
 }
 
+/// Where the queue of a hash value is: a table with open addressing, at most half full.
+#[derive(Default)]
+struct Places {
+    /// Index among the queues, + 1; 0 is empty.
+    table: Vec<u32>,
+}
+
+impl Places {
+    /// The entries to look at for `hash`, in order.
+    fn probes(&self, hash: u32) -> impl Iterator<Item = usize> + use<> {
+        let mask = self.table.len().wrapping_sub(1);
+        (0..self.table.len()).map(move |step| (hash as usize + step) & mask)
+    }
+
+    fn find(&self, hash: u32, flows: &[Flow]) -> Option<usize> {
+        let used = self.probes(hash).map_while(|at| (self.table[at] as usize).checked_sub(1));
+        used.into_iter().find(|&place| flows[place].hash == hash)
+    }
+
+    /// Takes in the last of `flows`.
+    fn add(&mut self, flows: &[Flow]) {
+        if 2 * flows.len() > self.table.len() {
+            self.table = vec![0; 4 * flows.len().next_power_of_two()];
+            (0..flows.len()).for_each(|place| self.enter(flows[place].hash, place));
+        } else {
+            self.enter(flows[flows.len() - 1].hash, flows.len() - 1);
+        }
+    }
+
+    fn enter(&mut self, hash: u32, place: usize) {
+        let free = self.probes(hash).find(|&at| self.table[at] == 0);
+        self.table[free.expect("half of the table is empty")] = place as u32 + 1;
+    }
+}
+
 impl Scheduler for FqCodel {
     fn enqueue(&mut self, view: &View, packet: Packet, ledger: &mut Ledger) -> Result<(), Reason> {
-        let index = self.hash(&packet);
+        let index = self.place(self.hash(&packet));
         let flow = &mut self.flows[index];
         flow.queue.push(view.now, packet);
         if !flow.active {
@@ -204,6 +253,27 @@ mod tests {
             fq.each(&mut |_| left += 1);
             assert_eq!(left, packets as usize + 11 - dropped);
         }
+    }
+
+    /// Of 65,536 queues those are there that were used.
+    #[test]
+    fn queues_are_made_when_needed() {
+        let mut fq = fq(1500);
+        fq.config.flows = 65_536;
+        let used: std::collections::BTreeSet<u32> = (0..500)
+            .map(|flow| {
+                put(&mut fq, flow, 0, 100);
+                put(&mut fq, flow, 1, 100);
+                fq.hash(&Packet::udp(flow, Time(1), 0, 100))
+            })
+            .collect();
+        assert_eq!(fq.flows.len(), used.len());
+        for &hash in &used {
+            let place = fq.place(hash);
+            assert_eq!(fq.flows[place].hash, hash);
+        }
+        assert_eq!(fq.flows.len(), used.len());
+        assert!((2 * used.len()..8 * used.len()).contains(&fq.places.table.len()));
     }
 
     /// n flows over 1024 queues: a given one shares its queue with probability 1 - (1 - 1/1024)^(n - 1).
