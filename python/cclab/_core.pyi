@@ -57,11 +57,13 @@ class Law:
     def __init__(
         self, name: str, params_json: str, mss: int, initial_window: int, initial_ssthresh: int | None, flavour: str
     ) -> None: ...
+    def on_established(self, **event: Any) -> None: ...
     def on_ack(self, **event: Any) -> None: ...
     def on_congestion(self, **event: Any) -> None: ...
     def on_timeout(self, **event: Any) -> None: ...
     def on_recovered(self, **event: Any) -> None: ...
     def on_undo(self, **event: Any) -> None: ...
+    def on_idle(self, **event: Any) -> None: ...
     def on_restart(self, **event: Any) -> None: ...
     @property
     def cwnd_bytes(self) -> int: ...
@@ -87,12 +89,16 @@ class CongestionControl:
         """A uniform draw from [0, 1) of the flow's own stream: the same in every run with the same seed."""
     def start(self) -> None:
         """The connection is made; window, threshold and parameters are set. By default nothing."""
+    def on_established(self, event: EstablishedEvent) -> None:
+        """The handshake is over, nothing has been sent yet. By default nothing."""
     def on_timeout(self, event: TimeoutEvent) -> None:
         """The retransmission timer expired. By default W = 1, and the threshold W/2 if it is the first."""
     def on_recovered(self, event: RecoveredEvent) -> None:
         """Recovery ended. By default nothing."""
     def on_undo(self, event: UndoEvent) -> None:
         """The last reduction was a mistake. By default window and threshold are what they were before it."""
+    def on_idle(self, event: IdleEvent) -> None:
+        """Data leaves while nothing was in flight. By default nothing."""
     def on_restart(self, event: RestartEvent) -> None:
         """The sender was idle, or did not use its window. By default the window that the endpoint proposes."""
 
@@ -150,11 +156,23 @@ class UndoEvent:
 
     now_s: float
 
+class EstablishedEvent:
+    """The connection is established; `srtt_s` of the handshake, 0 without a sample."""
+
+    now_s: float
+    srtt_s: float
+
+class IdleEvent:
+    """Data leaves while nothing was in flight, `idle_s` after the last; `app_limited` for want of data."""
+
+    now_s: float
+    idle_s: float
+    app_limited: bool
+
 class RestartEvent:
     """The sender restarts, with this window and threshold proposed."""
 
     now_s: float
-    idle_s: float
     cwnd_bytes: int
     ssthresh_bytes: int
 

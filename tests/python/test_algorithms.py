@@ -31,6 +31,7 @@ def test_cubic_leaves_seven_tenths():
 @pytest.mark.parametrize("name", algorithms.names())
 def test_every_algorithm_can_be_stepped(name):
     law = algorithms.step(name)
+    law.on_established(now_s=0.0, srtt_s=0.1)
     for i in range(50):
         law.on_ack(now_s=0.1 * i, rtt_s=0.1)
     law.on_congestion()
@@ -38,7 +39,8 @@ def test_every_algorithm_can_be_stepped(name):
     law.on_undo()
     law.on_timeout()
     law.on_recovered(phase="loss")
-    law.on_restart(idle_s=3.0)
+    law.on_restart()
+    law.on_idle(idle_s=3.0)
     assert law.cwnd_segments >= 1
     assert isinstance(law.signals(), dict)
     assert law.pacing_rate_bps is None or law.pacing_rate_bps > 0

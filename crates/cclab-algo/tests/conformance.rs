@@ -4,8 +4,8 @@
 //! the sequence, shrunk, and the law; its seed goes to `conformance.regressions` and is replayed on the next run.
 
 use cclab_algo::cc::{
-    self, AckEvent, CongestionControl, CongestionEvent, Context, Entry, LostEvent, OneWay, Phase, RecoveredEvent,
-    RestartEvent, Signal, TimeoutEvent, UndoEvent,
+    self, AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, LostEvent, OneWay, Phase,
+    RecoveredEvent, RestartEvent, Signal, TimeoutEvent, UndoEvent,
 };
 use cclab_algo::params::{Flavour, Given, Kind};
 use cclab_algo::{Duration, Rate, Time};
@@ -304,7 +304,10 @@ impl Run {
                 self.now += idle;
                 self.snd_nxt = self.snd_una;
                 self.lost_out = 0;
-                self.law.on_restart(&RestartEvent { now: self.now, idle, cwnd, ssthresh });
+                self.law.on_restart(&RestartEvent { now: self.now, cwnd, ssthresh });
+                if *timeouts > 0 {
+                    self.law.on_idle(&IdleEvent { now: self.now, idle, app_limited: timeouts % 4 > 0 });
+                }
                 self.shown = show(&*self.law);
                 assert!(self.governs || self.shown.cwnd <= before.cwnd, "grew on a restart from {before:?}");
             }

@@ -121,11 +121,31 @@ impl Law {
     }
 
     #[pyo3(signature = (**event))]
+    fn on_established(&self, py: Python<'_>, event: Option<Bound<'_, PyDict>>) -> PyResult<()> {
+        let mut ev = Event::new(event)?;
+        let established =
+            cc::EstablishedEvent { now: ev.time("now_s")?, srtt: ev.duration("srtt_s")?.unwrap_or_default() };
+        ev.done()?;
+        self.step(py, |law| law.on_established(&established))
+    }
+
+    #[pyo3(signature = (**event))]
+    fn on_idle(&self, py: Python<'_>, event: Option<Bound<'_, PyDict>>) -> PyResult<()> {
+        let mut ev = Event::new(event)?;
+        let idle = cc::IdleEvent {
+            now: ev.time("now_s")?,
+            idle: ev.duration("idle_s")?.unwrap_or_default(),
+            app_limited: ev.take("app_limited")?.unwrap_or(true),
+        };
+        ev.done()?;
+        self.step(py, |law| law.on_idle(&idle))
+    }
+
+    #[pyo3(signature = (**event))]
     fn on_restart(&self, py: Python<'_>, event: Option<Bound<'_, PyDict>>) -> PyResult<()> {
         let mut ev = Event::new(event)?;
         let restart = cc::RestartEvent {
             now: ev.time("now_s")?,
-            idle: ev.duration("idle_s")?.unwrap_or_default(),
             cwnd: ev.take("cwnd_bytes")?.unwrap_or(0),
             ssthresh: ev.take("ssthresh_bytes")?.unwrap_or(u64::MAX),
         };

@@ -23,7 +23,8 @@ mod _core {
     use crate::law::Law;
     #[pymodule_export]
     use crate::python_law::{
-        AckEvent, Base, CongestionEvent, RecoveredEvent, RestartEvent, TimeoutEvent, UndoEvent, register_law,
+        AckEvent, Base, CongestionEvent, EstablishedEvent, IdleEvent, RecoveredEvent, RestartEvent, TimeoutEvent,
+        UndoEvent, register_law,
     };
     #[pymodule_export]
     use crate::run::Simulation;

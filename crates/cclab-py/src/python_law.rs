@@ -64,6 +64,7 @@ impl Base {
         self.rng.uniform()
     }
     fn start(&mut self) {}
+    fn on_established(&mut self, _event: &EstablishedEvent) {}
     fn on_timeout(&mut self, event: &TimeoutEvent) {
         if event.0.first {
             self.ssthresh_segments = (self.cwnd_segments / 2.0).max(2.0);
@@ -77,6 +78,7 @@ impl Base {
             self.ssthresh_segments = self.ssthresh_segments.max(ssthresh);
         }
     }
+    fn on_idle(&mut self, _event: &IdleEvent) {}
     fn on_restart(&mut self, event: &RestartEvent) {
         let mss = f64::from(self.mss);
         self.cwnd_segments = self.cwnd_segments.min(event.0.cwnd as f64 / mss).max(1.0);
@@ -151,9 +153,14 @@ event!(RecoveredEvent {
     phase: &'static str = |e, _| phase(e.phase),
 });
 event!(UndoEvent { now_s: f64 = |e, _| seconds(e.now) });
-event!(RestartEvent {
+event!(EstablishedEvent { now_s: f64 = |e, _| seconds(e.now), srtt_s: f64 = |e, _| e.srtt.as_secs_f64() });
+event!(IdleEvent {
     now_s: f64 = |e, _| seconds(e.now),
     idle_s: f64 = |e, _| e.idle.as_secs_f64(),
+    app_limited: bool = |e, _| e.app_limited,
+});
+event!(RestartEvent {
+    now_s: f64 = |e, _| seconds(e.now),
     cwnd_bytes: u64 = |e, _| e.cwnd,
     ssthresh_bytes: u64 = |e, _| e.ssthresh,
 });
@@ -328,6 +335,12 @@ impl CongestionControl for PythonLaw {
     }
     fn on_undo(&mut self, ev: &cc::UndoEvent) {
         self.call("on_undo", ev.now, UndoEvent(*ev, self.mss));
+    }
+    fn on_established(&mut self, ev: &cc::EstablishedEvent) {
+        self.call("on_established", ev.now, EstablishedEvent(*ev, self.mss));
+    }
+    fn on_idle(&mut self, ev: &cc::IdleEvent) {
+        self.call("on_idle", ev.now, IdleEvent(*ev, self.mss));
     }
     fn on_restart(&mut self, ev: &cc::RestartEvent) {
         self.call("on_restart", ev.now, RestartEvent(*ev, self.mss));

@@ -116,8 +116,16 @@ class Step:
         """The last reduction was a mistake: `now_s`."""
         self._law.on_undo(**self._timed(event))
 
+    def on_established(self, **event: Any) -> None:
+        """The handshake is over: `now_s`, `srtt_s`. Clocks begin here; without it, at 0."""
+        self._law.on_established(**self._timed(event))
+
+    def on_idle(self, **event: Any) -> None:
+        """Data leaves, `idle_s` after the last, while nothing was in flight; `app_limited` for want of data."""
+        self._law.on_idle(**self._timed(event))
+
     def on_restart(self, **event: Any) -> None:
-        """The sender was idle for `idle_s`, or did not use its window: proposed `cwnd_bytes` and `ssthresh_bytes`."""
+        """The sender was idle, or did not use its window: proposed `cwnd_bytes` and `ssthresh_bytes`."""
         event.setdefault("cwnd_bytes", self.cwnd_bytes)
         event.setdefault("ssthresh_bytes", self.ssthresh_bytes)
         self._law.on_restart(**self._timed(event))

@@ -43,7 +43,16 @@ if TYPE_CHECKING:
 __all__ = ["CongestionControl", "Param", "load", "register", "registered"]
 
 _WIDEST = 1e18
-_HOOKS = ("on_ack", "on_congestion", "on_timeout", "on_recovered", "on_undo", "on_restart")
+_HOOKS = (
+    "on_established",
+    "on_ack",
+    "on_congestion",
+    "on_timeout",
+    "on_recovered",
+    "on_undo",
+    "on_idle",
+    "on_restart",
+)
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@
 
 use super::model::{Bubble, MaxFilter, Rounds};
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Phase, RestartEvent, TimeoutEvent,
-    UndoEvent,
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, Phase, RestartEvent,
+    TimeoutEvent, UndoEvent,
 };
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::rng::Stream;
@@ -456,10 +456,13 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// After an idle time the pipe is filled again at exactly BtlBw. Without one, the endpoint lowers W (a lost SYN).
     fn on_restart(&mut self, ev: &RestartEvent) {
-        if ev.idle == Duration::ZERO {
-            self.cwnd = self.cwnd.min(self.segments(ev.cwnd)).max(1.0);
+        self.cwnd = self.cwnd.min(self.segments(ev.cwnd)).max(1.0);
+    }
+
+    /// The pipe is filled again at exactly BtlBw.
+    fn on_idle(&mut self, ev: &IdleEvent) {
+        if !ev.app_limited {
             return;
         }
         self.idle_restart = true;
@@ -857,7 +860,10 @@ mod tests {
     fn a_restart_from_idle() {
         let mut bbr = knows_the_path(0);
         let idle = Duration::from_secs(60);
-        bbr.on_restart(&RestartEvent { now: ms(61_000.0), idle, cwnd: 15_000, ssthresh: u64::MAX });
+        let event = IdleEvent { now: ms(61_000.0), idle, app_limited: false };
+        bbr.on_idle(&event);
+        assert!(!bbr.idle_restart, "the receiver had no room: RTprop may be old");
+        bbr.on_idle(&IdleEvent { app_limited: true, ..event });
         assert_eq!((bbr.pacing_rate, bbr.cwnd), (9.9e6, 10.0));
         bbr.on_ack(&ack(61_040.0));
         assert!(matches!(bbr.state, State::ProbeBw(_)) && !bbr.idle_restart);

@@ -18,8 +18,8 @@
 
 use super::model::{Bubble, MaxFilter, Rounds};
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, LostEvent, Phase, RecoveredEvent,
-    RestartEvent, Signal, TimeoutEvent, UndoEvent,
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, LostEvent, Phase,
+    RecoveredEvent, RestartEvent, Signal, TimeoutEvent, UndoEvent,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::rng::Stream;
@@ -856,10 +856,13 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    /// §5.4.1: the pipe is filled again at exactly bw. Without an idle time the endpoint lowers W (a lost SYN).
     fn on_restart(&mut self, ev: &RestartEvent) {
-        if ev.idle == Duration::ZERO {
-            self.cwnd = self.cwnd.min(self.segments(ev.cwnd)).max(1.0);
+        self.cwnd = self.cwnd.min(self.segments(ev.cwnd)).max(1.0);
+    }
+
+    /// §5.4.1: the pipe is filled again at exactly bw.
+    fn on_idle(&mut self, ev: &IdleEvent) {
+        if !ev.app_limited {
             return;
         }
         self.idle_restart = true;

@@ -13,8 +13,8 @@
 //! * idle and application-limited time: the RFC counts neither in t; Linux leaves out idle time only.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, Signal, TimeoutEvent, UndoEvent,
-    Window,
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, Signal, TimeoutEvent,
+    UndoEvent, Window,
 };
 use crate::math::cbrt;
 use crate::params::{Kind, Params, Spec, Value};
@@ -326,7 +326,12 @@ impl CongestionControl for Cubic {
 
     fn on_restart(&mut self, ev: &RestartEvent) {
         self.window.restart(ev);
-        self.shift_epoch(ev.now, ev.idle);
+    }
+
+    /// Linux counts from the last segment sent; the RFC's variant from the last ACK, up to which it has counted.
+    fn on_idle(&mut self, ev: &IdleEvent) {
+        let since_ack = ev.now.since(std::mem::replace(&mut self.last_ack, ev.now));
+        self.shift_epoch(ev.now, if self.rfc { since_ack } else { ev.idle });
     }
 
     fn cwnd(&self) -> u64 {
@@ -530,10 +535,10 @@ mod tests {
         for flavour in [Flavour::Linux, Flavour::Paper] {
             let mut law = after_loss_at(flavour, 100);
             let now = Time::ZERO + secs(3.0);
-            law.on_restart(&RestartEvent { now, idle, cwnd: 70_000, ssthresh: 70_000 });
-            assert_eq!(law.curve.epoch, Some(Time::ZERO + idle));
+            law.last_ack = Time::ZERO + secs(1.0);
+            law.on_idle(&IdleEvent { now, idle, app_limited: true });
+            assert_eq!((law.cwnd(), law.curve.epoch), (70_000, Some(Time::ZERO + idle)));
             let unused = AckEvent { may_grow: false, ..ack_at(now + secs(0.5), secs(0.1)) };
-            law.last_ack = now;
             law.on_ack(&unused);
             let shifted = if flavour == Flavour::Paper { secs(2.5) } else { idle };
             assert_eq!(law.curve.epoch, Some(Time::ZERO + shifted));
@@ -670,8 +675,11 @@ mod tests {
             law.last_ack = Time::ZERO;
             law.on_ack(&AckEvent { may_grow: false, phase: Phase::Recovery, ..ack_at(now, secs(0.1)) });
             assert_eq!(law.curve.epoch, Some(Time::ZERO));
-            law.on_restart(&RestartEvent { now, idle: secs(5.0), cwnd: 10_000, ssthresh: 70_000 });
-            assert_eq!((law.cwnd(), law.curve.epoch), (10_000, Some(now)));
+            law.on_restart(&RestartEvent { now, cwnd: 10_000, ssthresh: 70_000 });
+            assert_eq!((law.cwnd(), law.curve.epoch), (10_000, Some(Time::ZERO)));
+            law.last_ack = Time::ZERO;
+            law.on_idle(&IdleEvent { now, idle: secs(5.0), app_limited: true });
+            assert_eq!(law.curve.epoch, Some(now));
         }
     }
 

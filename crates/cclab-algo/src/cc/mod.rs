@@ -378,17 +378,24 @@ pub struct UndoEvent {
     pub now: Time,
 }
 
-/// The sender was idle or did not use its window; the endpoint proposes a smaller one
-/// (RFC 2861, RFC 5681 §4.1). Window-based laws take it, rate-based ones need not.
-///
-/// A law that governs its window in recovery is told whenever the sender, for want of data, has nothing in flight; what is
-/// proposed is the window it has. With `idle` zero a smaller one is meant: the SYN was lost (RFC 5681 §3.1).
+/// Data leaves while nothing was in flight (Linux `CA_EVENT_TX_START`), whatever becomes of the window: that time is not
+/// one in which the window was used (RFC 9438 §5.8).
+#[derive(Clone, Copy, Debug)]
+pub struct IdleEvent {
+    /// Now.
+    pub now: Time,
+    /// Since data was last sent.
+    pub idle: Duration,
+    /// Whether it was for want of data, rather than of room at the receiver.
+    pub app_limited: bool,
+}
+
+/// The endpoint proposes a smaller window: the sender was idle or did not use the one it has (RFC 2861, RFC 5681 §4.1), or
+/// a SYN was lost (§3.1). A law that governs its window in recovery is asked for the last only.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartEvent {
     /// Now.
     pub now: Time,
-    /// How long nothing was sent (zero when data was sent but the window not used).
-    pub idle: Duration,
     /// Proposed window, in bytes.
     pub cwnd: u64,
     /// Proposed slow-start threshold, in bytes.
@@ -412,7 +419,9 @@ pub trait CongestionControl: Send {
     fn on_recovered(&mut self, _ev: &RecoveredEvent) {}
     /// The last reduction was a mistake.
     fn on_undo(&mut self, ev: &UndoEvent);
-    /// The sender restarts after being idle, or did not use its window.
+    /// Data leaves while nothing was in flight; told after [`on_restart`](Self::on_restart) where the window shrinks too.
+    fn on_idle(&mut self, _ev: &IdleEvent) {}
+    /// A smaller window is proposed.
     fn on_restart(&mut self, ev: &RestartEvent);
 
     /// Congestion window, in bytes; at least one MSS.

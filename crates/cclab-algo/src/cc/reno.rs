@@ -223,7 +223,7 @@ mod tests {
             reno.on_congestion(&CongestionEvent { now, signal, flight_size: 3_000, srtt: zero, min_rtt: zero });
             assert_eq!((reno.cwnd(), reno.ssthresh()), (2_000, 2_000));
             let mut reno = law(flavour, 40);
-            reno.on_restart(&RestartEvent { now, idle: Duration::MAX, cwnd: 10_000, ssthresh: 30_000 });
+            reno.on_restart(&RestartEvent { now, cwnd: 10_000, ssthresh: 30_000 });
             assert_eq!((reno.cwnd(), reno.ssthresh()), (10_000, 30_000));
         }
     }

@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn restarts_from_the_proposed_window() {
         let mut law = law(3.0, 20, Some(MSS));
-        law.on_restart(&RestartEvent { now: Time::ZERO, idle: Duration::MAX, cwnd: 10_000, ssthresh: 15_000 });
+        law.on_restart(&RestartEvent { now: Time::ZERO, cwnd: 10_000, ssthresh: 15_000 });
         assert_eq!((law.cwnd(), law.ssthresh()), (10_000, 15_000));
     }
 

@@ -16,7 +16,8 @@
 //! the window law, and is left out.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
+    UndoEvent, Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::Duration;
@@ -250,7 +251,10 @@ impl CongestionControl for Vegas {
 
     fn on_restart(&mut self, ev: &RestartEvent) {
         self.window.restart(ev);
-        if self.linux && ev.idle > Duration::ZERO {
+    }
+
+    fn on_idle(&mut self, _ev: &IdleEvent) {
+        if self.linux {
             self.base_rtt = Duration::MAX;
             self.round = Round::new(self.round.end);
         }
@@ -483,18 +487,18 @@ mod tests {
         assert_eq!((s.law.round.end, s.law.round.samples), (21 * MSS, 0));
     }
 
-    /// Linux measures the base RTT afresh after an idle time, but not where data went on and the window was not used; the
-    /// paper keeps it.
+    /// Linux forgets the base RTT and the samples of the round after an idle time, but not where data went on and the
+    /// window was not used; the paper keeps them.
     #[test]
     fn idle_resets_the_base_in_linux() {
-        for (flavour, idle, kept) in [
-            (Flavour::Linux, Duration::MAX, false),
-            (Flavour::Linux, Duration::ZERO, true),
-            (Flavour::Paper, Duration::MAX, true),
-        ] {
+        for (flavour, kept) in [(Flavour::Linux, false), (Flavour::Paper, true)] {
             let mut s = Sender::new(flavour, 20, Some(1), 100);
-            s.law.on_restart(&RestartEvent { now: Time::ZERO, idle, cwnd: 10_000, ssthresh: 15_000 });
-            assert_eq!(s.law.base_rtt != Duration::MAX, kept, "{flavour:?} {idle:?}");
+            s.law.round.samples = 7;
+            s.law.on_restart(&RestartEvent { now: Time::ZERO, cwnd: 10_000, ssthresh: 15_000 });
+            assert_eq!((s.law.cwnd(), s.law.base_rtt != Duration::MAX, s.law.round.samples), (10_000, true, 7));
+            s.law.on_idle(&IdleEvent { now: Time::ZERO, idle: Duration::from_secs(1), app_limited: true });
+            assert_eq!(s.law.base_rtt != Duration::MAX, kept, "{flavour:?}");
+            assert_eq!(s.law.round.samples, if kept { 7 } else { 0 });
         }
     }
 
@@ -537,17 +541,6 @@ mod tests {
             assert_eq!(s.law.window.cwnd, before + 1.0);
             s.law.on_undo(&UndoEvent { now });
             assert_eq!((s.law.cwnd(), s.law.ssthresh()), (20_000, 20_000));
-        }
-    }
-
-    /// After an idle time both take the proposed window; Linux forgets the samples of the round as well.
-    #[test]
-    fn restarts_from_the_proposed_window() {
-        for (flavour, samples) in [(Flavour::Linux, 0), (Flavour::Paper, 7)] {
-            let mut s = Sender::new(flavour, 20, Some(1), 100);
-            s.law.round.samples = 7;
-            s.law.on_restart(&RestartEvent { now: Time::ZERO, idle: Duration::MAX, cwnd: 10_000, ssthresh: 15_000 });
-            assert_eq!((s.law.cwnd(), s.law.round.samples), (10_000, samples));
         }
     }
 }

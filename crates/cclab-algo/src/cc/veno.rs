@@ -13,7 +13,8 @@
 //! * outside of Open Linux does as Reno.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
+    UndoEvent, Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::Duration;
@@ -173,7 +174,10 @@ impl CongestionControl for Veno {
 
     fn on_restart(&mut self, ev: &RestartEvent) {
         self.window.restart(ev);
-        if self.linux && ev.idle > Duration::ZERO {
+    }
+
+    fn on_idle(&mut self, _ev: &IdleEvent) {
+        if self.linux {
             self.base_rtt = Duration::MAX;
             self.every_other = true;
         }
@@ -276,10 +280,9 @@ mod tests {
             lose(&mut veno);
             assert_eq!(veno.base_rtt == Duration::MAX, by_loss);
             let mut veno = law(flavour, 40);
-            let restart = RestartEvent { now: Time::ZERO, idle: Duration::ZERO, cwnd: 10_000, ssthresh: 15_000 };
-            veno.on_restart(&restart);
+            veno.on_restart(&RestartEvent { now: Time::ZERO, cwnd: 10_000, ssthresh: 15_000 });
             assert!(veno.base_rtt != Duration::MAX);
-            veno.on_restart(&RestartEvent { idle: Duration::from_secs(1), ..restart });
+            veno.on_idle(&IdleEvent { now: Time::ZERO, idle: Duration::from_secs(1), app_limited: true });
             assert_eq!(veno.base_rtt == Duration::MAX, by_idle);
         }
     }

@@ -373,8 +373,8 @@ impl CongestionControl for Vivace {
     fn on_undo(&mut self, _ev: &UndoEvent) {}
 
     /// A lost SYN makes the first window small; idle time changes nothing.
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.small |= ev.idle == Duration::ZERO;
+    fn on_restart(&mut self, _ev: &RestartEvent) {
+        self.small = true;
     }
 
     fn cwnd(&self) -> u64 {

@@ -132,7 +132,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{Duration, Time};
+    use crate::units::Time;
 
     fn window(w: u32, ssthresh: u64) -> Window {
         Window::new(&Context { initial_window: w, initial_ssthresh: Some(ssthresh * 1000), ..Context::new(1000) })
@@ -159,7 +159,7 @@ mod tests {
     /// A reduction, a timeout and a restart forget the credit.
     #[test]
     fn credit_does_not_survive_a_reduction() {
-        let restart = RestartEvent { now: Time::ZERO, idle: Duration::ZERO, cwnd: 5_000, ssthresh: 1_000 };
+        let restart = RestartEvent { now: Time::ZERO, cwnd: 5_000, ssthresh: 1_000 };
         let cuts: [fn(&mut Window, &RestartEvent); 3] =
             [|w, _| w.reduce(5.0), |w, _| w.time_out(None), |w, ev| w.restart(ev)];
         for cut in cuts {
@@ -187,7 +187,7 @@ mod tests {
     fn a_restart_lowers_the_window_only() {
         for (w, ssthresh, after) in [(20, 5, (10.0, 15.0)), (20, 30, (10.0, 30.0)), (8, 5, (8.0, 15.0))] {
             let mut w = window(w, ssthresh);
-            w.restart(&RestartEvent { now: Time::ZERO, idle: Duration::ZERO, cwnd: 10_000, ssthresh: 15_000 });
+            w.restart(&RestartEvent { now: Time::ZERO, cwnd: 10_000, ssthresh: 15_000 });
             assert_eq!((w.cwnd, w.ssthresh), after);
         }
     }

@@ -10,7 +10,8 @@
 //! Linux counts whole segments and wants three RTT samples in a round; the paper's flavour does neither.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
+    UndoEvent, Window,
 };
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::units::Duration;
@@ -252,7 +253,10 @@ impl CongestionControl for Yeah {
 
     fn on_restart(&mut self, ev: &RestartEvent) {
         self.window.restart(ev);
-        if self.linux && ev.idle > Duration::ZERO {
+    }
+
+    fn on_idle(&mut self, _ev: &IdleEvent) {
+        if self.linux {
             self.base_rtt = Duration::MAX;
             self.begin_round(self.round_end);
         }

@@ -247,7 +247,7 @@ impl Endpoint {
                 };
                 if shake.retransmissions > forgiven {
                     let cwnd = snd.mss();
-                    snd.cc.tell(|cc| cc.on_restart(&RestartEvent { now, idle: Duration::ZERO, cwnd, ssthresh: 0 }));
+                    snd.cc.tell(|cc| cc.on_restart(&RestartEvent { now, cwnd, ssthresh: 0 }));
                 }
             }
         }

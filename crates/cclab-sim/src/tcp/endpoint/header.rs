@@ -78,7 +78,7 @@ impl Sender {
         self.quick_end = 0;
         self.pacer.rate = None;
         let cwnd = u64::from(self.config.initial_window) * self.mss();
-        self.cc.tell(|cc| cc.on_restart(&RestartEvent { now, idle: Duration::ZERO, cwnd, ssthresh: 0 }));
+        self.cc.tell(|cc| cc.on_restart(&RestartEvent { now, cwnd, ssthresh: 0 }));
     }
 }
 

@@ -44,13 +44,17 @@ fn ms(n: u64) -> Duration {
 }
 
 fn law(config: &Config) -> Box<dyn CongestionControl> {
+    law_called("reno", config)
+}
+
+fn law_called(name: &str, config: &Config) -> Box<dyn CongestionControl> {
     let cx = Context {
         initial_window: config.initial_window,
         initial_ssthresh: config.initial_ssthresh,
         flavour: config.flavour,
         ..Context::new(config.mss)
     };
-    cc::find("reno").unwrap().make(&cx, &[]).unwrap()
+    cc::find(name).unwrap().make(&cx, &[]).unwrap()
 }
 
 impl Pipe {
@@ -762,6 +766,39 @@ fn an_idle_window_decays() {
     pipe.ends[0].write(pipe.now, 1000);
     pipe.run(wake + ms(1), &mut |_, _| Pass);
     assert_eq!(pipe.cwnd(), 10);
+}
+
+/// Time without data in flight is not time on CUBIC's curve (RFC 9438 §5.8; Linux shifts its epoch on `CA_EVENT_TX_START`),
+/// with the window left alone: after a loss, how long the application pauses makes no difference to the windows of the
+/// rounds that follow, whether that is more than an RTO or less.
+#[test]
+fn idle_time_is_no_time_on_the_curve() {
+    for flavour in [Flavour::Linux, Flavour::Paper] {
+        let windows = |pause: u64| {
+            let mut config = Config { flavour, slow_start_after_idle: false, ..config(Recovery::Rack, 50) };
+            config.delayed_ack.every = 1;
+            let mut pipe = Pipe::new(&config);
+            pipe.ends[0] = Endpoint::connect(config.clone(), law_called("cubic", &config), START);
+            pipe.ends[0].write(START, 400_000);
+            while pipe.received() < 400_000 {
+                let until = pipe.now + ms(10);
+                pipe.run(until, &mut |_, s| if s.seq == 100_001 && !s.retransmission { Drop } else { Pass });
+            }
+            assert_eq!((pipe.stats().segments_retransmitted, pipe.ends[0].info().phase), (1, Phase::Open));
+            let last = pipe.sent.last().unwrap().0;
+            pipe.run(last + ms(pause), &mut |_, _| Pass);
+            pipe.ends[0].write(pipe.now, u64::MAX);
+            let round = |k: u64| {
+                pipe.run(last + ms(pause + 101 * k), &mut |_, _| Pass);
+                pipe.ends[0].info().cwnd
+            };
+            (0..20).map(round).collect::<Vec<_>>()
+        };
+        let soon = windows(150);
+        assert_eq!(windows(250), soon);
+        assert_eq!(windows(4000), soon);
+        assert!(soon[19] > soon[0] + 5_000, "{soon:?}");
+    }
 }
 
 /// Both ends send a SYN before either arrives (RFC 9293 §3.5, figure 7).

@@ -214,6 +214,9 @@ impl Sender {
         let out = Outgoing { seq: self.snd_nxt, len, fin, retransmission: false, cwr };
         self.cwr_due &= !cwr;
         let idle = self.board.is_empty();
+        if idle {
+            self.tell_idle(now);
+        }
         self.transmissions += 1;
         let record = Sent {
             seq: self.snd_nxt,

@@ -2,9 +2,9 @@
 //! grow nor be kept (RFC 7661's aim; RFC 2861's rules as Linux has them).
 
 use super::sender::Sender;
-use cclab_algo::cc::{Phase, RestartEvent};
+use cclab_algo::Time;
+use cclab_algo::cc::{IdleEvent, Phase, RestartEvent};
 use cclab_algo::params::Flavour;
-use cclab_algo::{Duration, Time};
 
 /// How the window is used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,7 +74,7 @@ impl Sender {
             let cwnd = self.cc.cwnd();
             let used = self.usage.used.max(self.initial_window());
             if used < cwnd {
-                self.restart(now, Duration::ZERO, (cwnd + used) / 2);
+                self.restart(now, (cwnd + used) / 2);
             }
             self.usage.used = 0;
         }
@@ -82,17 +82,9 @@ impl Sender {
     }
 
     /// New data after an idle time: the window halves once per RTO (RFC 2861 §3); RFC 5681 §4.1 restarts
-    /// from the initial window.
-    ///
-    /// A law that governs its window itself is only told that it restarts, whenever nothing was in flight for want of data.
+    /// from the initial window. A law that governs its window itself keeps it.
     pub fn restart_if_idle(&mut self, now: Time) {
-        if self.cc.governs_recovery() {
-            if self.board.is_empty() && self.rate.is_app_limited() && self.usage.last_send > Time::ZERO {
-                self.restart(now, now.since(self.usage.last_send), self.cc.cwnd());
-            }
-            return;
-        }
-        if !self.config.slow_start_after_idle || !self.board.is_empty() {
+        if !self.config.slow_start_after_idle || self.cc.governs_recovery() || !self.board.is_empty() {
             return;
         }
         let (idle, rto) = (now.since(self.usage.last_send), self.rtt.rto());
@@ -108,14 +100,26 @@ impl Sender {
                 (cwnd >> halvings).max(floor)
             }
         };
-        self.restart(now, idle, to);
+        self.restart(now, to);
         self.usage.used = 0;
         self.usage.last_limited = now;
     }
 
-    fn restart(&mut self, now: Time, idle: Duration, cwnd: u64) {
+    /// New data leaves, and nothing is in flight: the law is told for how long nothing was sent.
+    pub fn tell_idle(&mut self, now: Time) {
+        if self.usage.last_send == Time::ZERO {
+            return;
+        }
+        let event = IdleEvent { now, idle: now.since(self.usage.last_send), app_limited: self.rate.is_app_limited() };
+        self.cc.tell(|cc| cc.on_idle(&event));
+        if self.cc.pacing_rate().is_some() {
+            self.update_pacing();
+        }
+    }
+
+    fn restart(&mut self, now: Time, cwnd: u64) {
         // What the window was is remembered as the threshold.
         let ssthresh = self.cc.ssthresh().max(self.cc.cwnd() / 4 * 3);
-        self.cc.tell(|cc| cc.on_restart(&RestartEvent { now, idle, cwnd, ssthresh }));
+        self.cc.tell(|cc| cc.on_restart(&RestartEvent { now, cwnd, ssthresh }));
     }
 }
