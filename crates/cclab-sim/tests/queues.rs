@@ -173,7 +173,7 @@ fn fq_codel_isolates_flows() {
 /// A thousand flows, with 65,536 queues on each access link: what is not used takes no memory (it would be 24 GB).
 #[test]
 fn many_links_of_many_queues() {
-    let text = "duration = '20 ms'\n[network]\nrate = '1 Gbit/s'\nrtt = '10 ms'\n\
+    let text = "duration = '150 ms'\n[network]\nrate = '1 Gbit/s'\nqueue = { limit = 'unlimited' }\nrtt = '10 ms'\n\
                 access = { rate = '1 Gbit/s', queue = { discipline = 'fq-codel', flows = 65536 } }\n\
                 [[flows]]\ncc = 'reno'\ncount = 1000\n";
     let result = run(&Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}")));
