@@ -97,14 +97,41 @@ fn law(name: &str, config: Config) -> Scenario {
     scenario
 }
 
-/// All that have a digest: a law that is registered is among them.
+/// Classic, marked and scalable flows and datagrams, more than the link carries, through this queue.
+fn queue(fields: &str) -> Scenario {
+    let text = format!(
+        "duration = '10 s'\n[network]\nrate = '10 Mbit/s'\nrtt = '30 ms'\nqueue = {{ {fields} }}\n\
+         [[flows]]\ncc = 'cubic'\nquick_start = '5 Mbit/s'\n[[flows]]\ncc = 'reno'\necn = true\n\
+         [[flows]]\ncc = 'prague'\n[[flows]]\ncc = 'xcp'\n[[flows]]\ncc = 'anti-ecn'\n\
+         [[flows]]\nkind = 'cbr'\nrate = '3 Mbit/s'\npacket_size = '400 B'\nstart = '4 s'\nstop = '7 s'\n"
+    );
+    Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{fields}: {e}"))
+}
+
+/// What a queue may be told that makes another of it.
+const QUEUES: &[(&str, &str)] = &[
+    ("red/adaptive", "discipline = 'red', adaptive = true"),
+    ("red/bytes", "discipline = 'red', min = '5 ms', max = '15 ms', by_size = true, gentle = false, wait = false"),
+    ("step/time", "discipline = 'step', threshold = '10 ms', drop = false"),
+    ("codel/threshold", "discipline = 'codel', ce_threshold = '3 ms', limit = '64 KiB'"),
+    ("fq-codel/one", "discipline = 'fq-codel', flows = 1, ecn = false, limit = '30 packets'"),
+    ("pie/linux", "discipline = 'pie', flavour = 'linux', estimator = 'rate'"),
+    ("dualpi2/shifted", "discipline = 'dualpi2', scheduler = 'shifted'"),
+];
+
+/// All that have a digest: a law that is registered is among them, and so is a queue.
 fn golden() -> Vec<(String, Scenario)> {
     let laws = cc::REGISTRY.iter().flat_map(|entry| {
         let name = entry.name;
         let classic = Config::classic(1000, Recovery::NewReno);
         [(format!("{name}/classic"), law(name, classic)), (format!("{name}/linux"), law(name, Config::linux(1448)))]
     });
-    [("datagrams".into(), datagrams()), ("connections".into(), connections())].into_iter().chain(laws).collect()
+    let registry = registry_json();
+    let names = registry["queues"].as_array().expect("a list").iter().filter_map(|entry| entry["name"].as_str());
+    let queues = names.map(|name| (format!("queue/{name}"), queue(&format!("discipline = '{name}'"))));
+    let more = QUEUES.iter().map(|(name, fields)| (format!("queue/{name}"), queue(fields)));
+    let first = [("datagrams".into(), datagrams()), ("connections".into(), connections())];
+    first.into_iter().chain(laws).chain(queues).chain(more).collect()
 }
 
 /// The digests in `golden/digests.txt`, from debug and release builds and from every machine.
