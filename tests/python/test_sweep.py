@@ -719,6 +719,38 @@ def test_query_says_what_there_is(cli, run, result, tmp_path):
     assert "no such folder" in err
 
 
+def test_query_reads_its_tables_only(cli, run, tmp_path):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\n1\n")
+    for sql in (
+        "SELECT * FROM read_csv('{}')",
+        "select * from Read_Csv ('{}')",
+        "SELECT * FROM \"READ_CSV\"('{}')",
+        "SELECT * FROM `read_csv`('{}')",
+        "SELECT * FROM 'read_csv'('{}')",
+        "SELECT * FROM read_csv/* now */('{}')",
+        "SELECT * FROM -- a remark\n read_csv\n('{}')",
+        "SELECT seed FROM runs, read_csv('{}')",
+        "SELECT seed FROM runs JOIN read_csv('{}') AS s ON runs.seed = s.a",
+        "SELECT (SELECT max(a) FROM read_csv('{}')) AS a FROM runs",
+        "SELECT * FROM (SELECT * FROM read_csv('{}')) AS s",
+        "WITH s AS (SELECT * FROM read_csv('{}')) SELECT * FROM s",
+        "SELECT seed FROM runs UNION ALL SELECT a FROM read_csv('{}')",
+        "SELECT * FROM read_parquet('{}')",
+        "SELECT * FROM read_ipc('{}')",
+        "SELECT * FROM read_json('{}')",
+        "SELECT * FROM read_ndjson('{}')",
+    ):
+        status, out, err = cli("query", run.place, sql.format(secret))
+        assert (status, out) == (2, ""), sql
+        assert f"is refused: a query reads the tables in {run.place} and no other file" in err, sql
+    # Nor is a file a table by its name.
+    for name in ("'{}'", '"{}"', "scan('{}')", "csv_scan('{}')", "glob('{}')"):
+        status, out, err = cli("query", run.place, f"SELECT * FROM {name.format(secret)}")
+        assert (status, out) == (2, ""), name
+    assert cli("query", run.place, "SELECT seed AS thread_local FROM runs")[0] == 0
+
+
 def test_failures_show_in_the_status(cli, folder):
     path = write(folder / "fail.toml", 'scenario = "base.toml"\nreplications = 3\n[vary]\nmax_events = [100, 1000000]')
     for more in ((), ("--retry-failed",)):

@@ -14,6 +14,10 @@ from cclab.results import TABLES, Result
 from cclab.sweep.store import is_store
 from cclab.sweep.study import Study
 
+# Polars' table functions that read files and URLs, and whatever it may add of that kind. They are looked for everywhere,
+# in literals and comments too, so that nothing depends on how SQL is taken apart.
+_READS = re.compile(r"\b(read|scan)_\w+", re.IGNORECASE)
+
 
 def load(place: str | Path) -> Study | Result:
     """What a folder of cclab holds: a study, finished or not, or the result of one run.
@@ -29,11 +33,13 @@ def query(place: Path, sql: str) -> pl.DataFrame:
     """One SELECT over the tables in a folder, in Polars' dialect of SQL; a name with dots is quoted: `"network.rtt"`.
 
     Raises:
-        ResultError: it is no SQL, no query, or names a table or a column that is not there.
+        ResultError: it is no SQL, no query, reads files, or names a table or a column that is not there.
     """
     found = load(place)
     if not re.match(r"[\s(]*(SELECT|WITH)\b", re.sub(r"--[^\n]*|/\*.*?\*/", " ", sql, flags=re.DOTALL), re.IGNORECASE):
         raise ResultError(f"SQL: {sql.strip()!r} is no query; allowed: SELECT ..., WITH ... SELECT ...")
+    if reads := _READS.search(sql):
+        raise ResultError(f"SQL: {reads[0]} is refused: a query reads the tables in {place} and no other file")
     if isinstance(found, Study):
         there = found.tables()
         tables = {name: found.table(name) for name in there if _names(sql, name)}
