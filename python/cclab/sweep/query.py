@@ -14,8 +14,8 @@ from cclab.results import TABLES, Result
 from cclab.sweep.store import is_store
 from cclab.sweep.study import Study
 
-# Polars' table functions that read files and URLs, and whatever it may add of that kind. They are looked for everywhere,
-# in literals and comments too, so that nothing depends on how SQL is taken apart.
+# Polars' table functions that read files and URLs, and whatever it may add of that kind. They are looked for
+# everywhere, in literals and comments too, so that nothing depends on how SQL is taken apart.
 _READS = re.compile(r"\b(read|scan)_\w+", re.IGNORECASE)
 
 
