@@ -225,3 +225,11 @@ fn bursts_are_within_the_budget() {
     let error = run(&s, 1).expect_err("no datagram in time");
     assert!(matches!(error, cclab_sim::world::Error::Budget { max_events: 10_000, .. }), "{error}");
 }
+
+/// A million users are within the budget too: each comes in an event.
+#[test]
+fn users_are_within_the_budget() {
+    let s = dumbbell(60, "max_events = 10000\nbackground = [{ kind = 'web', cc = 'reno', users = 1000000 }]");
+    let error = run(&s, 1).expect_err("more users than events");
+    assert!(matches!(error, cclab_sim::world::Error::Budget { time_s: 0.0, .. }), "{error}");
+}

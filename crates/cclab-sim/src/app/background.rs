@@ -7,7 +7,7 @@
 use super::config::{self, Arrivals};
 use super::flow::{Flow, Tcp};
 use super::host::Processing;
-use super::workload::{Page, Phase, SizeSource};
+use super::workload::{Phase, SizeSource};
 use crate::measure::{BackgroundSummary, CompletionTimes, Histogram};
 use crate::net::Network;
 use crate::tcp::Config;
@@ -69,9 +69,11 @@ struct Entry {
     gaps: Stream,
     sizes: SizeSource,
     rtts: Stream,
-    /// Connections so far, and pages without a user.
+    /// Connections so far, and what arrived: users, or pages without one.
     connections: u64,
-    pages: u64,
+    arrived: u64,
+    /// Mean time from page to page of a user, s.
+    cycle: f64,
     /// Slots whose connection is over, in the order in which they ended.
     over: VecDeque<u32>,
     idle_users: Vec<u32>,
@@ -129,10 +131,20 @@ struct User {
 
 /// What happens next in the background.
 pub(crate) enum Next {
-    /// A connection or a page of this entry comes, at this time.
+    /// A connection, a page or a user of this entry comes, at this time.
     Arrival(Time, u32),
     /// This user requests an object then.
     Request(Time, u32),
+}
+
+/// What came.
+pub(crate) enum Arrival {
+    /// A connection that nobody waits for.
+    Connection,
+    /// The reader of a page, who requests it now.
+    Reader(u32),
+    /// Somebody who has been at it for long, and what they do next.
+    User(Vec<Next>),
 }
 
 impl Background {
@@ -146,7 +158,11 @@ impl Background {
                 sizes: SizeSource::new(spec.sizes.clone(), stream("size")),
                 rtts: stream("rtt"),
                 connections: 0,
-                pages: 0,
+                arrived: 0,
+                cycle: match &spec.arrivals {
+                    Arrivals::Users { page, .. } => page.mean_cycle(),
+                    Arrivals::Poisson { .. } | Arrivals::Pages { .. } => f64::NAN,
+                },
                 over: VecDeque::new(),
                 idle_users: Vec::new(),
                 live: 0,
@@ -162,35 +178,8 @@ impl Background {
 
     /// What comes first, of every entry.
     pub(crate) fn begin(&mut self) -> Vec<Next> {
-        let mut next = Vec::new();
-        for index in 0..self.entries.len() {
-            let (start, arrivals) = (self.entries[index].spec.start, self.entries[index].spec.arrivals.clone());
-            match arrivals {
-                Arrivals::Poisson { .. } | Arrivals::Pages { .. } => {
-                    next.extend(self.next_arrival(start, index as u32))
-                }
-                Arrivals::Users { users, page } => {
-                    let cycle = page.mean_cycle();
-                    (0..users).for_each(|n| self.begin_user(index as u32, n, start, &page, cycle, &mut next));
-                }
-            }
-        }
-        next
-    }
-
-    fn begin_user(&mut self, entry: u32, n: u32, start: Time, page: &Page, cycle: f64, next: &mut Vec<Next>) {
-        let name = format!("{}/user/{n}", self.entries[entry as usize].name);
-        let mut user = User::new(self.seed, entry, &name);
-        let number = self.users.len() as u32;
-        let at = |wait: f64| Next::Request(start + Duration::from_secs_f64(wait), number);
-        match page.in_equilibrium(cycle, &mut user.pages, &mut user.offs, &mut user.think) {
-            Phase::Thinks(wait) => next.push(at(wait)),
-            Phase::Reads { waits, more } => {
-                (user.busy, user.more) = (waits.len() as u32, more);
-                next.extend(waits.into_iter().map(at));
-            }
-        }
-        self.users.push(user);
+        let entries = 0..self.entries.len() as u32;
+        entries.filter_map(|entry| self.next_arrival(self.entries[entry as usize].spec.start, entry)).collect()
     }
 
     /// Whether no more connections start.
@@ -198,32 +187,53 @@ impl Background {
         self.entries[entry as usize].spec.stop.is_some_and(|stop| now >= stop)
     }
 
-    /// The arrival after `now` of an entry with a rate.
+    /// The arrival after `now` of an entry. All users come at its start, each in an event, for what they draw counts.
     pub(crate) fn next_arrival(&mut self, now: Time, entry: u32) -> Option<Next> {
         let e = &mut self.entries[entry as usize];
-        let (Arrivals::Poisson { per_s } | Arrivals::Pages { per_s, .. }) = e.spec.arrivals else { return None };
-        let at = now + Duration::from_secs_f64(e.gaps.exponential(1.0 / per_s));
+        let at = match e.spec.arrivals {
+            Arrivals::Users { users, .. } if e.arrived == u64::from(users) => return None,
+            Arrivals::Users { .. } => now,
+            Arrivals::Poisson { per_s } | Arrivals::Pages { per_s, .. } => {
+                now + Duration::from_secs_f64(e.gaps.exponential(1.0 / per_s))
+            }
+        };
         (!self.has_stopped(at, entry)).then_some(Next::Arrival(at, entry))
     }
 
-    /// Who requests what arrives at an entry: nobody, or the reader of a new page.
-    pub(crate) fn arrive(&mut self, entry: u32) -> Option<u32> {
+    /// Something arrives at an entry.
+    pub(crate) fn arrive(&mut self, now: Time, entry: u32) -> Arrival {
         let e = &mut self.entries[entry as usize];
-        if !matches!(e.spec.arrivals, Arrivals::Pages { .. }) {
-            return None;
-        }
-        e.pages += 1;
-        let user = User::new(self.seed, entry, &format!("{}/page/{}", e.name, e.pages));
-        Some(match e.idle_users.pop() {
-            Some(place) => {
-                self.users[place as usize] = user;
-                place
+        let user = |what: &str, number| User::new(self.seed, entry, &format!("{}/{what}/{number}", e.name));
+        e.arrived += 1;
+        match &e.spec.arrivals {
+            Arrivals::Poisson { .. } => Arrival::Connection,
+            Arrivals::Pages { .. } => {
+                let user = user("page", e.arrived);
+                Arrival::Reader(match e.idle_users.pop() {
+                    Some(place) => {
+                        self.users[place as usize] = user;
+                        place
+                    }
+                    None => {
+                        self.users.push(user);
+                        self.users.len() as u32 - 1
+                    }
+                })
             }
-            None => {
+            Arrivals::Users { page, .. } => {
+                let mut user = user("user", e.arrived - 1);
+                let at = |wait: f64| Next::Request(now + Duration::from_secs_f64(wait), self.users.len() as u32);
+                let next = match page.in_equilibrium(e.cycle, &mut user.pages, &mut user.offs, &mut user.think) {
+                    Phase::Thinks(wait) => vec![at(wait)],
+                    Phase::Reads { waits, more } => {
+                        (user.busy, user.more) = (waits.len() as u32, more);
+                        waits.into_iter().map(at).collect()
+                    }
+                };
                 self.users.push(user);
-                self.users.len() as u32 - 1
+                Arrival::User(next)
             }
-        })
+        }
     }
 
     /// A user requests an object, the first of a page if none is under way; of which entry, unless that has stopped.

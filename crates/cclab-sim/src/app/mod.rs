@@ -10,6 +10,6 @@ mod onoff;
 pub mod workload;
 
 pub use background::ip_bytes;
-pub(crate) use background::{Background, Next};
+pub(crate) use background::{Arrival, Background, Next};
 pub use cbr::Cbr;
 pub(crate) use flow::{Flow, Kind};

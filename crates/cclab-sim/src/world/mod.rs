@@ -7,7 +7,7 @@ mod recorder;
 
 pub use error::Error;
 
-use crate::app::{Background, Flow, Kind, Next};
+use crate::app::{Arrival, Background, Flow, Kind, Next};
 use crate::measure::{EngineStats, FlowSamples, LinkSamples, RunResult, Signals};
 use crate::net::{Event, Log, Network};
 use crate::tcp::State;
@@ -223,9 +223,10 @@ impl Simulation {
                 }
             }
             Event::Arrival(entry) => {
-                match self.background.arrive(entry) {
-                    Some(user) => self.request(now, user),
-                    None => self.connect(now, entry, None),
+                match self.background.arrive(now, entry) {
+                    Arrival::Connection => self.connect(now, entry, None),
+                    Arrival::Reader(user) => self.request(now, user),
+                    Arrival::User(next) => self.schedule(next),
                 }
                 let next = self.background.next_arrival(now, entry);
                 self.schedule(next);
