@@ -11,6 +11,15 @@ def check(scenario_json: str) -> str:
         cclab.ScenarioError: every mistake found, one per line: field, value, what is allowed.
     """
 
+def resolve(scenario_json: str) -> str:
+    """Check a scenario and return what it comes to, as JSON: the graph, every flow on its own, numbers in SI units.
+
+    docs/reference/resolved.md has the fields.
+
+    Raises:
+        cclab.ScenarioError: as `check`.
+    """
+
 def parse_toml(text: str) -> str:
     """The scenario in this TOML text as it was written, as JSON; not checked.
 

@@ -205,6 +205,13 @@ class Scenario:
         """The scenario in its normal form, every default filled in, as the core reads it."""
         return json.dumps(self._checked)
 
+    def resolved(self) -> dict[str, Any]:
+        """What it comes to: one graph of nodes and links, every flow on its own, numbers in SI units.
+
+        Its fields are described in docs/reference/resolved.md.
+        """
+        return dict(json.loads(_core.resolve(self.to_json())))
+
     def key(self) -> str:
         """A hash of all that determines the scenario: equal scenarios have equal keys."""
         return hashlib.sha256(json.dumps(self._checked, sort_keys=True).encode()).hexdigest()

@@ -41,6 +41,12 @@ mod _core {
         error::guard(py, || Ok(error::scenario_from_json(scenario_json)?.source.to_string()))
     }
 
+    /// A scenario given as JSON with everything resolved, in SI units, as JSON.
+    #[pyfunction]
+    fn resolve(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
+        error::guard(py, || Ok(error::scenario_from_json(scenario_json)?.resolved().to_string()))
+    }
+
     /// The scenario in this TOML text as it was written, as JSON; not checked.
     #[pyfunction]
     fn parse_toml(py: Python<'_>, text: &str) -> PyResult<String> {

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 LAWS = ("reno", "newreno", "hstcp", "scalable", "cubic")
 LINK = "bottleneck"
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12}
-_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
 def refuse(scenario: Scenario) -> list[str]:
@@ -38,15 +35,16 @@ def refuse(scenario: Scenario) -> list[str]:
 
 def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dict[str, Any]:
     """What the simulator would give, by formulas."""
-    checked = scenario.to_dict(full=True)
-    raw = _core.Simulation(json.dumps(_an_instant_of(checked)), seed).finish()
+    resolved = scenario.resolved()
+    raw = _core.Simulation(json.dumps(_an_instant_of(scenario.to_dict(full=True))), seed).finish()
     for table in ("flows", "links"):
         raw[table] = {name: _unknown(name, column) for name, column in raw[table].items()}
     for table in ("samples", "link_samples", "signals"):
         raw[table] = {name: column[:0] for name, column in raw[table].items()}
-    duration, warmup = (_number(checked[field], _SECONDS) for field in ("duration", "warmup"))
-    flows = [flow for group in checked["flows"] for flow in [group] * group["count"]]
-    _fill(checked, raw, flows, duration, warmup)
+    duration = resolved["duration_s"]
+    flows = [_flow(flow) for flow in resolved["flows"]]
+    at = next(i for i, link in enumerate(resolved["links"]) if link["name"] == LINK)
+    _fill(resolved["links"][at], raw, at, flows, duration, resolved["warmup_s"])
     goodput = raw["flows"]["goodput_bps"][[flow["kind"] == "tcp" for flow in flows]]
     raw |= {"simulated_s": duration, "events": 0, "data_packets": 0, "packets": None, "capture": None}
     raw["jain"] = float(np.sum(goodput) ** 2 / (len(goodput) * np.sum(goodput**2))) if len(goodput) else math.nan
@@ -146,35 +144,38 @@ class _Share:
     window: float
 
 
+def _flow(resolved: dict[str, Any]) -> dict[str, Any]:
+    """A flow with what it sends and how: one table instead of several."""
+    traffic = resolved["traffic"]
+    return {**resolved, **traffic, **traffic.get("tcp", {}), "bits": traffic["packet_bytes"] * 8}
+
+
 def _fill(
-    checked: dict[str, Any], raw: dict[str, Any], flows: list[dict[str, Any]], duration: float, warmup: float
+    link: dict[str, Any], raw: dict[str, Any], at: int, flows: list[dict[str, Any]], duration: float, warmup: float
 ) -> None:
     links, columns = raw["links"], raw["flows"]
-    at = list(links["name"]).index(LINK)
-    capacity = links["rate_bps"][at] if math.isfinite(links["rate_bps"][at]) else math.inf
-    p, periodic = _loss(checked["network"]["loss"])
-    wire = [_number(flow["packet_size"], _BYTES) * 8 for flow in flows]
-    constant = sum(_number(flow["rate"], _BITS) for flow in flows if flow["kind"] == "cbr")
+    capacity = _or_infinite(link["rate_bps"])
+    p, periodic = _loss(link["loss"])
+    wire = [flow["bits"] for flow in flows]
+    constant = sum(flow["rate_bps"] for flow in flows if flow["kind"] == "cbr")
     free = max(capacity - constant, 0.0)
     limit = {i: _loss_limited(flow, p, periodic) * wire[i] for i, flow in enumerate(flows) if flow["kind"] == "tcp"}
-    long = {i: x for i, x in limit.items() if flows[i]["size"] == "unlimited"}  # transfers come and go
+    long = {i: x for i, x in limit.items() if flows[i]["size_bytes"] is None}  # transfers come and go
     share = {i: min(limit[i], free / (len(long) + 1)) for i in limit} | _max_min(long, free)
     bound = [i for i in long if limit[i] > share[i] * (1 + 1e-12)]
     alone = _Share(math.nan, math.nan, math.nan)
-    if free > 0 and len({(json.dumps(flows[i]["cc"]), flows[i]["rtt"], wire[i]) for i in bound}) == 1:
-        first = bound[0]
-        buffer = np.nanmin(
-            [links["queue_limit_packets"][at], links["queue_limit_bytes"][at] * 8 / wire[first], math.inf]
-        )
-        alone = _fills(flows[first], share[first] / wire[first], float(buffer) / len(bound))
+    if free > 0 and len({(json.dumps(flows[i]["cc"]), flows[i]["base_rtt_s"], wire[i]) for i in bound}) == 1:
+        first, queue = bound[0], link["queue"]
+        buffer = min(_or_infinite(queue["limit_packets"]), _or_infinite(queue["limit_bytes"]) * 8 / wire[first])
+        alone = _fills(flows[first], share[first] / wire[first], buffer / len(bound))
 
     for i, flow in enumerate(flows):
-        start, base = (_number(flow[field], _SECONDS) for field in ("start", "rtt"))
+        start, base = flow["start_s"], flow["base_rtt_s"]
         columns["start_s"][i], columns["measured_s"][i] = start, duration - max(start, warmup)
         if flow["kind"] == "cbr":
-            sent, payload = min(1.0, capacity / constant) * _number(flow["rate"], _BITS), wire[i] - 28 * 8
+            sent, payload = min(1.0, capacity / constant) * flow["rate_bps"], wire[i] - 28 * 8
         else:
-            sent, payload = share[i], _payload(flow) * 8
+            sent, payload = share[i], flow["mss_bytes"] * 8
             columns["rtt_min_s"][i] = base + wire[i] / capacity
             columns["rtt_mean_s"][i] = base + (0.0 if not bound else alone.queue_s)
             columns["cwnd_mean_segments"][i] = sent / wire[i] * base if i not in bound else alone.window
@@ -193,15 +194,15 @@ def _fill(
 
 def _transfer(columns: dict[str, Any], i: int, flow: dict[str, Any], p: float, base: float) -> None:
     """Cardwell's mean latency, at least the time at the flow's share; only loss by chance has a formula."""
-    segments = math.ceil(_number(flow["size"], _BYTES) / _payload(flow))
-    rto = _number(flow["rto"]["initial"], _SECONDS)
+    size, rto = flow["size_bytes"], flow["rto"]["initial_s"]
+    segments = math.ceil(size / flow["mss_bytes"])
     seconds = formulas.latency_s(
-        segments, p, base, _rto(flow, base), _packets_per_ack(flow), flow["initial_window"], _largest(flow)
+        segments, p, base, _rto(flow, base), _packets_per_ack(flow), flow["initial_window_segments"], _largest(flow)
     )
-    least = _number(flow["size"], _BYTES) * 8 / columns["goodput_bps"][i] if p == 0 else 0.0
+    least = size * 8 / columns["goodput_bps"][i] if p == 0 else 0.0
     fct = formulas.handshake_s(p, base, rto) + max(seconds, least if math.isfinite(least) else 0.0)
     for column, value in (
-        ("fct_s", fct), ("measured_s", fct), ("goodput_bps", _number(flow["size"], _BYTES) * 8 / fct),
+        ("fct_s", fct), ("measured_s", fct), ("goodput_bps", size * 8 / fct),
         ("throughput_bps", math.nan), ("cwnd_mean_segments", math.nan), ("rtt_mean_s", math.nan),
     ):  # fmt: skip
         columns[column][i] = value
@@ -209,12 +210,11 @@ def _transfer(columns: dict[str, Any], i: int, flow: dict[str, Any], p: float, b
 
 def _loss_limited(flow: dict[str, Any], p: float, periodic: bool) -> float:
     """Segments per second that losses and the receiver's window allow on the base RTT; infinite without losses."""
-    base, most = _number(flow["rtt"], _SECONDS), _largest(flow)
+    base, most = float(flow["base_rtt_s"]), _largest(flow)
     limit = most / base
     if p == 0:
         return limit
-    cc, b = flow["cc"], _packets_per_ack(flow)
-    name = cc["name"]
+    name, cc, b = flow["cc"]["name"], flow["cc"]["params"], _packets_per_ack(flow)
     if periodic:
         given = {k: cc[k] for k in ("c", "beta", "reno_friendly")} if name == "cubic" else {}
         law = "cubic" if name == "cubic" else _sawtooth(flow)
@@ -233,17 +233,18 @@ def _loss_limited(flow: dict[str, Any], p: float, periodic: bool) -> float:
 
 def _fills(flow: dict[str, Any], rate: float, buffer: float) -> _Share:
     """One sawtooth of a flow that fills `rate` (segments per second): it loses when pipe and buffer are full."""
-    base, most = _number(flow["rtt"], _SECONDS), _largest(flow)
+    base, most = float(flow["base_rtt_s"]), _largest(flow)
     pipe = rate * base
     top = pipe + buffer
     if top >= most:  # nothing is lost: the receiver's window stands
         return _Share(min(1.0, most / pipe), max(most - pipe, 0.0) / rate, most)
     if flow["cc"]["name"] == "cubic":
-        c, beta = flow["cc"]["c"], flow["cc"]["beta"]
+        cc = flow["cc"]["params"]
+        c, beta = cc["c"], cc["beta"]
         k = math.cbrt(top * (1 - beta) / c)
         time = np.linspace(0, k, 1001)
         w = c * (time - k) ** 3 + top
-        if flow["cc"]["reno_friendly"]:  # its line may be there first
+        if cc["reno_friendly"]:  # its line may be there first
             rtt = max(base, beta * top / rate)
             w = np.maximum(w, beta * top + 3 * (1 - beta) / (1 + beta) * time / rtt)
             w = w[: int(np.searchsorted(w, top)) + 1]
@@ -270,37 +271,38 @@ def _max_min(limit: dict[int, float], capacity: float) -> dict[int, float]:
 
 
 def _sawtooth(flow: dict[str, Any]) -> Sawtooth:
-    cc, b = flow["cc"], _packets_per_ack(flow)
-    if cc["name"] == "scalable":
+    name, cc, b = flow["cc"]["name"], flow["cc"]["params"], _packets_per_ack(flow)
+    if name == "scalable":
         return formulas.scalable_sawtooth(cc["a"], cc["b"], cc["legacy_window"], legacy_halving=cc["legacy_halving"])
-    law = formulas.SAWTEETH["hstcp" if cc["name"] == "hstcp" else "reno"]
+    law = formulas.SAWTEETH["hstcp" if name == "hstcp" else "reno"]
     return law if b == 1 else Sawtooth(lambda w: law.per_ack(w) / b, law.decrease)
 
 
 def _packets_per_ack(flow: dict[str, Any]) -> float:
     """b of the formulas: what counts is whether the law counts ACKs or bytes."""
-    return float(flow["delayed_ack"]["every"]) if flow["cc"].get("ack_counting") else 1.0
-
-
-def _payload(flow: dict[str, Any]) -> float:
-    if flow.get("mss") is not None:
-        return _number(flow["mss"], _BYTES)
-    return _number(flow["packet_size"], _BYTES) - (52 if flow["timestamps"] else 40)
+    return float(flow["delayed_ack"]["every"]) if flow["cc"]["params"].get("ack_counting") else 1.0
 
 
 def _largest(flow: dict[str, Any]) -> float:
-    return _number(flow["receive_buffer"], _BYTES) / _payload(flow)
+    return float(flow["receive_buffer_bytes"] / flow["mss_bytes"])
 
 
 def _rto(flow: dict[str, Any], base: float) -> float:
     """T0: Linux adds its floor to the RTT, RFC 6298 has a floor; the variance of a constant RTT is nothing."""
-    least = _number(flow["rto"]["min"], _SECONDS)
+    least = float(flow["rto"]["min_s"])
     return base + least if flow["rto"]["style"] == "linux" else max(base, least)
 
 
-def _loss(loss: dict[str, Any]) -> tuple[float, bool]:
-    of = loss["data"] if _some(loss["data"]) else loss["all"]
-    return (1 / of["every"], True) if isinstance(of, dict) else (_probability(of), False)
+def _loss(losses: list[dict[str, Any]]) -> tuple[float, bool]:
+    """Share of the data that is lost, and whether periodically."""
+    of = next((loss for loss in losses if loss["applies_to"] != "ack"), None)
+    if of is None:
+        return 0.0, False
+    return (1 / of["every"], True) if of["model"] == "periodic" else (of["p"], False)
+
+
+def _or_infinite(value: float | None) -> float:
+    return math.inf if value is None else float(value)
 
 
 # --- Tables ----------------------------------------------------------------------------------------------------------
@@ -316,12 +318,6 @@ def _an_instant_of(checked: dict[str, Any]) -> dict[str, Any]:
 
 def _unknown(name: str, column: Any) -> Any:
     return column if name in _RESOLVED else np.full(len(column), math.nan)
-
-
-def _number(text: str, units: dict[str, float]) -> float:
-    """A quantity of the normal form, e.g. `40 ms`."""
-    value, unit = text.split()
-    return float(value) * units[unit]
 
 
 def _probability(text: str | float) -> float:

@@ -49,7 +49,7 @@ pub(super) struct Surroundings<'s> {
 
 const UNLIMITED: &str = "unlimited";
 pub(super) const RATE: Or<Rates> = Or(UNLIMITED, POSITIVE_RATE);
-const PLACES: Words<LossPlace> =
+pub(super) const PLACES: Words<LossPlace> =
     Words(&[("before-queue", LossPlace::BeforeQueue), ("after-link", LossPlace::AfterLink)]);
 const EXPONENTIAL: Words<bool> = Words(&[("uniform", false), ("exponential", true)]);
 const OVERHEAD: Integer = Integer { min: 0, max: 1000 };

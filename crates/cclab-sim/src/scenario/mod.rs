@@ -4,6 +4,7 @@
 //!  TOML text ─► JSON ─► reader ─► network, flow: what was written ─► Scenario: what runs
 //!                          └────► source: what was written, every default filled in
 //! ```
+//! ([`Scenario::resolved`] writes it as JSON in SI units, for others than this simulator.)
 //!
 //! A [`Scenario`] is what the simulator runs: one graph, whatever the topology was called; every option resolved.
 //! Its types belong to the layers that act on them: `world`, `app`, `tcp` and `net` each have a `config`.
@@ -21,6 +22,7 @@ mod queue;
 mod reader;
 mod record;
 mod registry;
+mod resolved;
 mod tcp;
 
 pub use crate::app::config::*;

@@ -20,15 +20,15 @@ pub(super) struct TcpSpec {
 }
 
 const PROFILES: Words<Profile> = Words(&[("linux", Profile::Linux), ("classic", Profile::Classic)]);
-const FLAVOURS: Words<Flavour> = Words(&[("linux", Flavour::Linux), ("paper", Flavour::Paper)]);
-const RECOVERIES: Words<Recovery> = Words(&[
+pub(super) const FLAVOURS: Words<Flavour> = Words(&[("linux", Flavour::Linux), ("paper", Flavour::Paper)]);
+pub(super) const RECOVERIES: Words<Recovery> = Words(&[
     ("tahoe", Recovery::Tahoe),
     ("reno", Recovery::Reno),
     ("newreno", Recovery::NewReno),
     ("sack", Recovery::Sack),
     ("rack", Recovery::Rack),
 ]);
-const RTO_STYLES: Words<RtoStyle> = Words(&[("linux", RtoStyle::Linux), ("rfc6298", RtoStyle::Rfc6298)]);
+pub(super) const RTO_STYLES: Words<RtoStyle> = Words(&[("linux", RtoStyle::Linux), ("rfc6298", RtoStyle::Rfc6298)]);
 /// IP packets: from the least that holds the headers of a data segment to the largest there is.
 pub(super) const PACKET_SIZE: Sizes = Sizes { min: 60, max: 65_535 };
 /// IPv4 and TCP without options (RFC 791, RFC 9293).
@@ -127,7 +127,7 @@ fn fill_in(cc: &cc::Entry, given: &[(String, Given)], flavour: Flavour) -> Optio
     Some(all.into_iter().filter(|(_, g)| !matches!(g, Given::Number(x) if !x.is_finite())).collect())
 }
 
-fn given_json(given: &Given) -> Json {
+pub(super) fn given_json(given: &Given) -> Json {
     match given {
         Given::Number(x) => json!(x),
         Given::Flag(b) => json!(b),
@@ -187,9 +187,19 @@ fn read_recovery(t: &mut Table, profile: Profile, cc: &str, config: &mut Config)
     config.undo = t.or("undo", &Flag, config.undo);
 }
 
+/// Bytes of a full IP packet.
+pub(super) fn packet_size(config: &Config) -> u64 {
+    u64::from(config.mss) + headers(config)
+}
+
+/// What a data segment has beside its payload.
+fn headers(config: &Config) -> u64 {
+    HEADERS + if config.timestamps { TIMESTAMPS } else { 0 }
+}
+
 /// The size of a full packet, written as such or as the payload of a full segment.
 fn read_packet_size(t: &mut Table, config: &mut Config) -> u64 {
-    let overhead = HEADERS + if config.timestamps { TIMESTAMPS } else { 0 };
+    let overhead = headers(config);
     let mss = t.peek("mss", &Sizes { min: PACKET_SIZE.min - overhead, max: PACKET_SIZE.max - overhead });
     let packet_size = t.peek("packet_size", &PACKET_SIZE);
     if t.raw("mss").is_some() && t.raw("packet_size").is_some() {

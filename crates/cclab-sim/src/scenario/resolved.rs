@@ -1,0 +1,386 @@
+//! The checked scenario as JSON in SI units: what a backend that is not this simulator starts from.
+//!
+//! Names carry their units: `_s` seconds, `_bps` bit/s, `_bytes`; nodes and links go by their index. `null` is "without end",
+//! "infinitely fast", "without limit" or "not there". Every field of the types is taken apart by name, so that a new one
+//! cannot be forgotten here. The fields are described in `docs/reference/resolved.md`.
+
+use super::quantity::Words;
+use super::reader::Kind;
+use super::{
+    AppliesTo, Arrivals, Background, Capture, Change, Flow, Jitter, Limit, Link, Loss, LossModel, Queue, Record,
+    Reorder, Sampling, Scenario, Traffic, link, tcp as words,
+};
+use crate::app::workload::{Page, Sizes, Variate};
+use crate::tcp::{Config, DelayedAck, Ecn, Pacing, RtoConfig};
+use cclab_algo::params::{Given, Params};
+use cclab_algo::{Duration, Rate, Time, cc};
+use serde_json::{Value as Json, json};
+
+const SCHEMA: &str = "cclab.resolved/1";
+const PACKETS: Words<AppliesTo> = Words(&[("data", AppliesTo::Data), ("ack", AppliesTo::Ack), ("all", AppliesTo::All)]);
+
+impl Scenario {
+    /// This scenario as JSON in SI units.
+    pub fn resolved(&self) -> Json {
+        let Scenario { name, duration, warmup, seed, nodes, links, flows, background, record, max_events, source: _ } =
+            self;
+        json!({
+            "schema": SCHEMA,
+            "name": name,
+            "duration_s": s(*duration),
+            "warmup_s": s(*warmup),
+            "seed": seed,
+            "max_events": max_events,
+            "nodes": nodes,
+            "links": links.iter().map(link_json).collect::<Vec<_>>(),
+            "flows": flows.iter().map(|f| self.flow_json(f)).collect::<Vec<_>>(),
+            "background": background.iter().map(background_json).collect::<Vec<_>>(),
+            "record": record_json(record),
+        })
+    }
+
+    /// Propagation there and back.
+    fn base_rtt(&self, flow: &Flow) -> Duration {
+        let delays = flow.route.iter().chain(&flow.route_back).map(|&link| self.links[link].delay.0);
+        Duration(delays.sum())
+    }
+
+    fn flow_json(&self, flow: &Flow) -> Json {
+        let Flow { label, from, to, route, route_back, start, start_jitter, stop, send_jitter, traffic } = flow;
+        json!({
+            "label": label,
+            "from": from,
+            "to": to,
+            "route": route,
+            "route_back": route_back,
+            "base_rtt_s": s(self.base_rtt(flow)),
+            "start_s": at(*start),
+            "start_jitter_s": s(*start_jitter),
+            "stop_s": stop.map(at),
+            "send_jitter_s": s(*send_jitter),
+            "traffic": traffic_json(traffic),
+        })
+    }
+}
+
+fn s(d: Duration) -> f64 {
+    d.as_secs_f64()
+}
+
+fn at(t: Time) -> f64 {
+    t.as_secs_f64()
+}
+
+fn bps(rate: Rate) -> u64 {
+    rate.0
+}
+
+fn link_json(of: &Link) -> Json {
+    let Link { name, from, to, rate, delay, queue, overhead, loss, loss_place, jitter, reorder, duplicate, schedule } =
+        of;
+    json!({
+        "name": name,
+        "from": from,
+        "to": to,
+        "rate_bps": rate.map(bps),
+        "delay_s": s(*delay),
+        "queue": queue_json(queue),
+        "overhead_bytes": overhead,
+        "loss": loss.iter().map(loss_json).collect::<Vec<_>>(),
+        "loss_place": link::PLACES.write(loss_place),
+        "jitter": jitter.map(|jitter| match jitter {
+            Jitter::Uniform { max } => json!({ "distribution": "uniform", "max_s": s(max) }),
+            Jitter::Exponential { mean } => json!({ "distribution": "exponential", "mean_s": s(mean) }),
+        }),
+        "reorder": reorder.map(|Reorder { probability, delay }| json!({ "probability": probability, "delay_s": s(delay) })),
+        "duplicate": duplicate,
+        "schedule": schedule.iter().map(|Change { at: when, rate, delay }| {
+            json!({ "at_s": at(*when), "rate_bps": rate.map(bps), "delay_s": delay.map(s) })
+        }).collect::<Vec<_>>(),
+    })
+}
+
+fn queue_json(queue: &Queue) -> Json {
+    let (packets, bytes) = match queue.limit() {
+        Limit::Packets(u64::MAX) => (None, None),
+        Limit::Packets(n) => (Some(n), None),
+        Limit::Bytes(n) => (None, Some(n)),
+    };
+    json!({ "discipline": discipline(queue), "limit_packets": packets, "limit_bytes": bytes })
+}
+
+fn discipline(queue: &Queue) -> &'static str {
+    match queue {
+        Queue::DropTail { .. } => "droptail",
+        Queue::Red { .. } => "red",
+        Queue::AntiEcn { .. } => "anti-ecn",
+        Queue::QuickStart { .. } => "quick-start",
+        Queue::Xcp { .. } => "xcp",
+        Queue::Codel { .. } => "codel",
+        Queue::Step { .. } => "step",
+        Queue::FqCodel { .. } => "fq-codel",
+        Queue::Pie { .. } => "pie",
+        Queue::DualPi2 { .. } => "dualpi2",
+    }
+}
+
+fn loss_json(Loss { applies_to, model }: &Loss) -> Json {
+    let mut found = match model {
+        LossModel::Bernoulli { p } => json!({ "model": "bernoulli", "p": p }),
+        LossModel::GilbertElliott { p, r, good, bad } => {
+            json!({ "model": "gilbert-elliott", "p": p, "r": r, "good": good, "bad": bad })
+        }
+        LossModel::Periodic { every } => json!({ "model": "periodic", "every": every }),
+        LossModel::Named { flow, packets } => json!({ "model": "named", "flow": flow, "packets": packets }),
+    };
+    found["applies_to"] = PACKETS.write(applies_to);
+    found
+}
+
+fn traffic_json(traffic: &Traffic) -> Json {
+    match traffic {
+        Traffic::Tcp { size, config, cc, cc_params } => json!({
+            "kind": "tcp",
+            "size_bytes": size,
+            "packet_bytes": words::packet_size(config),
+            "cc": cc_json(cc, cc_params, config),
+            "tcp": tcp_json(config),
+        }),
+        Traffic::Cbr { rate, packet_size } => {
+            json!({ "kind": "cbr", "rate_bps": bps(*rate), "packet_bytes": packet_size })
+        }
+        Traffic::OnOff { rate, packet_size, on, off } => json!({
+            "kind": "onoff",
+            "rate_bps": bps(*rate),
+            "packet_bytes": packet_size,
+            "on_s": variate_json(on),
+            "off_s": variate_json(off),
+        }),
+    }
+}
+
+/// A congestion control with every parameter; one that is infinite is `null`.
+fn cc_json(cc: &cc::Entry, given: &[(String, Given)], config: &Config) -> Json {
+    let params = Params::resolve(cc.params, given, config.flavour).map(|p| p.given()).unwrap_or_default();
+    let params: serde_json::Map<String, Json> = params.iter().map(|(n, g)| (n.clone(), words::given_json(g))).collect();
+    json!({ "name": cc.name, "params": params })
+}
+
+fn tcp_json(config: &Config) -> Json {
+    let Config {
+        mss,
+        recovery,
+        sack,
+        timestamps,
+        window_scaling,
+        ecn,
+        quick_start,
+        initial_window,
+        initial_ssthresh,
+        receive_buffer,
+        delayed_ack: DelayedAck { every, timeout, adaptive, quickack },
+        rto: RtoConfig { style, min, max, initial, granularity },
+        dupthresh,
+        limited_transmit,
+        frto,
+        tlp,
+        prr,
+        undo,
+        pacing,
+        nagle,
+        cwnd_validation,
+        slow_start_after_idle,
+        flavour,
+    } = config;
+    json!({
+        "mss_bytes": mss,
+        "recovery": words::RECOVERIES.write(recovery),
+        "sack": sack,
+        "timestamps": timestamps,
+        "window_scaling": window_scaling,
+        "ecn": match ecn { Ecn::Off => "off", Ecn::On => "on", Ecn::Accurate => "accecn" },
+        "quick_start_bps": quick_start.map(bps),
+        "initial_window_segments": initial_window,
+        "initial_ssthresh_bytes": initial_ssthresh,
+        "receive_buffer_bytes": receive_buffer,
+        "delayed_ack": { "every": every, "timeout_s": s(*timeout), "adaptive": adaptive, "quickack": quickack },
+        "rto": {
+            "style": words::RTO_STYLES.write(style),
+            "min_s": s(*min),
+            "max_s": s(*max),
+            "initial_s": s(*initial),
+            "granularity_s": s(*granularity),
+        },
+        "dupthresh": dupthresh,
+        "limited_transmit": limited_transmit,
+        "frto": frto,
+        "tlp": tlp,
+        "prr": prr,
+        "undo": undo,
+        "pacing": *pacing == Pacing::On,
+        "nagle": nagle,
+        "cwnd_validation": cwnd_validation,
+        "slow_start_after_idle": slow_start_after_idle,
+        "flavour": words::FLAVOURS.write(flavour),
+    })
+}
+
+fn background_json(of: &Background) -> Json {
+    let Background {
+        label,
+        reverse,
+        route,
+        route_back,
+        base_rtt,
+        rtt,
+        rate,
+        load,
+        start,
+        stop,
+        send_jitter,
+        arrivals,
+        sizes: Sizes { variate, cap, stratified },
+        config,
+        cc,
+        cc_params,
+    } = of;
+    json!({
+        "label": label,
+        "reverse": reverse,
+        "route": route,
+        "route_back": route_back,
+        "base_rtt_s": s(*base_rtt),
+        "rtt_s": variate_json(rtt),
+        "rate_bps": rate.map(bps),
+        "load": load,
+        "start_s": at(*start),
+        "stop_s": stop.map(at),
+        "send_jitter_s": s(*send_jitter),
+        "arrivals": match arrivals {
+            Arrivals::Poisson { per_s } => json!({ "kind": "poisson", "per_s": per_s }),
+            Arrivals::Users { users, page } => json!({ "kind": "users", "users": users, "page": page_json(page) }),
+            Arrivals::Pages { per_s, page } => json!({ "kind": "pages", "per_s": per_s, "page": page_json(page) }),
+        },
+        "size_bytes": variate_json(variate),
+        "size_cap_bytes": cap,
+        "stratified": stratified,
+        "packet_bytes": words::packet_size(config),
+        "cc": cc_json(cc, cc_params, config),
+        "tcp": tcp_json(config),
+    })
+}
+
+fn page_json(Page { objects, active_off, think, parallel, fetch_s }: &Page) -> Json {
+    json!({
+        "objects": variate_json(objects),
+        "active_off_s": variate_json(active_off),
+        "think_s": variate_json(think),
+        "parallel": parallel,
+        "fetch_s": fetch_s,
+    })
+}
+
+/// A distribution; its numbers have the unit that the name of the field says.
+fn variate_json(of: &Variate) -> Json {
+    match of {
+        Variate::Fixed(value) => json!({ "distribution": "fixed", "value": value }),
+        Variate::Uniform { from, to } => json!({ "distribution": "uniform", "from": from, "to": to }),
+        Variate::Exponential { mean } => json!({ "distribution": "exponential", "mean": mean }),
+        Variate::Pareto { min, shape } => json!({ "distribution": "pareto", "min": min, "shape": shape }),
+        Variate::Lognormal { mu, sigma, min, max } => {
+            json!({ "distribution": "lognormal", "mu": mu, "sigma": sigma, "min": min, "max": max })
+        }
+        Variate::Weibull { scale, shape } => json!({ "distribution": "weibull", "scale": scale, "shape": shape }),
+        Variate::Hybrid { share, body, tail } => json!({
+            "distribution": "hybrid",
+            "share": share,
+            "body": variate_json(body),
+            "tail": variate_json(tail),
+        }),
+        Variate::Values(values) => json!({ "distribution": "values", "values": values }),
+    }
+}
+
+fn record_json(Record { samples, packets, capture }: &Record) -> Json {
+    let capture = capture.as_ref();
+    json!({
+        "samples": match samples { Sampling::Off => "off", Sampling::Every(_) => "interval", Sampling::OnChange => "change" },
+        "sample_interval_s": if let Sampling::Every(interval) = samples { Some(s(*interval)) } else { None },
+        "packets": packets,
+        "capture": capture.map(|Capture { at_receiver, snaplen }| {
+            json!({ "point": if *at_receiver { "receiver" } else { "sender" }, "snaplen_bytes": snaplen })
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(toml: &str) -> Json {
+        Scenario::from_toml(toml).expect("a scenario").resolved()
+    }
+
+    /// Each figure by hand.
+    #[test]
+    fn quantities_are_si() {
+        let found = resolved(
+            r#"
+            duration = "2 min"
+            warmup = "1500 ms"
+            network = { rate = "1.5 Mbit/s", rtt = "80 ms", queue = { limit = "0.5 BDP" }, loss = { data = "1%" },
+                        jitter = { max = "250 us" }, schedule = [{ at = "10 s", rate = "1 kbit/s" }] }
+            flows = [{ cc = { name = "cubic", beta = 0.8 }, rtt = "100 ms", count = 2, start = "3 s", size = "5 kB" },
+                     { kind = "cbr", rate = "64 kbit/s", packet_size = "200 B", stop = "1 min" }]
+            "#,
+        );
+        assert_eq!((&found["duration_s"], &found["warmup_s"]), (&json!(120.0), &json!(1.5)));
+        let links = found["links"].as_array().expect("links");
+        let link = links.iter().find(|l| l["name"] == "bottleneck").expect("a bottleneck");
+        assert_eq!(link["rate_bps"], 1_500_000);
+        assert_eq!(link["queue"], json!({ "discipline": "droptail", "limit_packets": 5, "limit_bytes": null }));
+        assert_eq!(link["loss"], json!([{ "model": "bernoulli", "p": 0.01, "applies_to": "data" }]));
+        assert_eq!(link["jitter"], json!({ "distribution": "uniform", "max_s": 0.00025 }));
+        assert_eq!(link["schedule"], json!([{ "at_s": 10.0, "rate_bps": 1000, "delay_s": null }]));
+        let flows = found["flows"].as_array().expect("flows");
+        let labels: Vec<&str> = flows.iter().filter_map(|f| f["label"].as_str()).collect();
+        assert_eq!(labels, ["cubic-1", "cubic-2", "cbr-1"]);
+        let [first, _, last] = &flows[..] else { panic!("{} flows", flows.len()) };
+        assert_eq!((&first["base_rtt_s"], &last["base_rtt_s"]), (&json!(0.1), &json!(0.08)));
+        assert_eq!(
+            (&first["start_s"], &first["start_jitter_s"], &first["stop_s"]),
+            (&json!(3.0), &json!(0.1), &Json::Null)
+        );
+        let tcp = &first["traffic"];
+        assert_eq!(
+            (&tcp["kind"], &tcp["size_bytes"], &tcp["packet_bytes"]),
+            (&json!("tcp"), &json!(5000), &json!(1500))
+        );
+        assert_eq!(tcp["tcp"]["mss_bytes"], 1448); // RFC 7323 appendix A: 1500 less 40 less 12
+        assert_eq!((&tcp["cc"]["params"]["beta"], &tcp["cc"]["params"]["c"]), (&json!(0.8), &json!(410.0 / 1024.0)));
+        assert_eq!(tcp["tcp"]["rto"]["min_s"], 0.2);
+        assert_eq!(last["traffic"], json!({ "kind": "cbr", "rate_bps": 64_000, "packet_bytes": 200 }));
+        assert_eq!(last["stop_s"], 60.0);
+    }
+
+    /// A route leads from node to node, and its delays are half of the base RTT each way in a dumbbell.
+    #[test]
+    fn routes_lead_from_end_to_end() {
+        let found = resolved(
+            "duration = \"1 s\"\nnetwork = { rate = \"1 Mbit/s\", rtt = \"30 ms\" }\nflows = [{ cc = \"reno\", rtt = \"50 ms\" }]",
+        );
+        let (links, flow) = (&found["links"], &found["flows"][0]);
+        for (route, from, to) in [("route", "from", "to"), ("route_back", "to", "from")] {
+            let mut node = flow[from].clone();
+            let mut delay = 0.0;
+            for index in flow[route].as_array().expect("links") {
+                let link = &links[index.as_u64().expect("an index") as usize];
+                assert_eq!(link["from"], node);
+                node = link["to"].clone();
+                delay += link["delay_s"].as_f64().expect("a delay");
+            }
+            assert_eq!(node, flow[to]);
+            assert!((delay - 0.025).abs() < 1e-9, "{route}: {delay}");
+        }
+    }
+}
