@@ -5,11 +5,11 @@
 //! The n-th connection of an entry has the n-th size and the n-th RTT, whatever happens in the network.
 
 use super::config::{self, Arrivals};
-use super::flow::{Flow, Tcp};
-use super::host::Processing;
+use super::flow::{Flow, Opening, connection, failed_law};
+use super::socket::{Processing, Socket};
 use super::workload::{Phase, SizeSource};
 use crate::measure::{BackgroundSummary, CompletionTimes, Histogram};
-use crate::net::Network;
+use crate::net::{Network, Route};
 use crate::tcp::Config;
 use crate::wire::{IP_HEADER, Packet, Segment, TCP_HEADER};
 use cclab_algo::rng::Stream;
@@ -65,7 +65,7 @@ struct Entry {
     spec: config::Background,
     /// What its streams are called.
     name: String,
-    routes: [u32; 2],
+    routes: [Route; 2],
     gaps: Stream,
     sizes: SizeSource,
     rtts: Stream,
@@ -248,7 +248,7 @@ impl Background {
         (!self.has_stopped(now, entry)).then_some(entry)
     }
 
-    /// Opens the next connection of an entry; its flow, which has a SYN to send.
+    /// Opens the next connection of an entry; its flow, which is to start.
     pub(crate) fn connect(
         &mut self,
         now: Time,
@@ -256,6 +256,7 @@ impl Background {
         user: Option<u32>,
         network: &mut Network,
         flows: &mut Vec<Flow>,
+        sockets: &mut Vec<Socket>,
     ) -> usize {
         let measuring = self.measuring;
         let own = flows.len() - self.slots.len();
@@ -272,34 +273,33 @@ impl Background {
         let (spec, name) = (&e.spec, format!("{}/{}", e.name, e.connections));
         let stream = |what: &str| Stream::new(self.seed, &format!("{name}/{what}"));
         let rngs = [stream("cc"), stream("cc-destination")];
-        let tcp = Tcp::new(&spec.config, spec.cc, &spec.cc_params, Some(size), now, rngs);
+        let ends = connection(&spec.config, spec.cc, &spec.cc_params, now, rngs);
         let processing = || Box::new(Processing::new(spec.send_jitter, stream("send")).behind(delay));
         let processing = (spec.has_delay() || spec.send_jitter > Duration::ZERO).then(processing);
+        let opening = Opening { ends, start: now, size, processing };
         let slot = Slot { entry, user, counts: measuring, size, packets: 0, first: now, last: now };
         let empty = (0..e.over.len().min(LOOKS)).find_map(|_| {
             let place = e.over.pop_front()?;
             let index = own + place as usize;
-            if flows[index].is_empty(network.tally(index)) {
+            if flows[index].is_empty(network.tally(index), &sockets[flows[index].sockets()]) {
                 return Some(place as usize);
             }
             e.over.push_back(place);
             None
         });
-        let index = match empty {
+        match empty {
             Some(place) => {
                 self.slots[place] = slot;
-                flows[own + place].reopen(now, tcp, processing);
+                flows[own + place].reopen(opening, sockets);
                 own + place
             }
             None => {
-                network.add_flow(e.routes, Time::NEVER);
+                network.add_flow(Time::NEVER);
                 self.slots.push(slot);
-                flows.push(Flow::connection(spec.label.clone(), spec.cc.name, now, tcp, processing));
+                flows.push(Flow::connection(spec, flows.len(), e.routes, opening, sockets));
                 flows.len() - 1
             }
-        };
-        flows[index].write_all(now, size);
-        index
+        }
     }
 
     /// A packet of a slot's connection reaches one of its hosts.
@@ -320,21 +320,21 @@ impl Background {
     }
 
     /// A connection is over: what its user does next.
-    pub(crate) fn finish(&mut self, now: Time, place: usize, flow: &mut Flow) -> Vec<Next> {
+    pub(crate) fn finish(&mut self, now: Time, place: usize, flow: &mut Flow, own: &[Socket]) -> Vec<Next> {
         let slot = &self.slots[place];
         let e = &mut self.entries[slot.entry as usize];
         e.live -= 1;
         // The slot of a law that failed stays as it is until the world looks at it.
-        if flow.failed_law().is_none() {
+        if failed_law(own).is_none() {
             e.over.push_back(place as u32);
         }
         if self.measuring {
-            e.measured.add(flow);
+            e.measured.add(flow, own);
         }
         if slot.counts {
             e.measured.complete(slot, flow.completion_times());
         }
-        flow.end_measuring(now);
+        flow.end_measuring(now, own);
         slot.user.map_or_else(Vec::new, |user| self.go_on(now, user))
     }
 
@@ -373,6 +373,7 @@ impl Background {
     pub(crate) fn summaries(
         mut self,
         flows: &[Flow],
+        sockets: &[Socket],
         lost: impl Fn(usize) -> u64,
         measured_s: f64,
     ) -> (Vec<BackgroundSummary>, Vec<CompletionTimes>) {
@@ -380,7 +381,7 @@ impl Background {
         for (place, slot) in self.slots.iter().enumerate() {
             losses[slot.entry as usize] += lost(place);
             if !flows[place].is_over() {
-                self.entries[slot.entry as usize].measured.add(&flows[place]);
+                self.entries[slot.entry as usize].measured.add(&flows[place], &sockets[flows[place].sockets()]);
             }
         }
         let rows = self.entries.iter().zip(losses).map(|(e, lost)| e.summary(lost, measured_s)).collect();
@@ -456,8 +457,8 @@ impl Entry {
 
 impl Measured {
     /// Adds what a connection has counted in the measured interval.
-    fn add(&mut self, flow: &Flow) {
-        let counted = flow.counted();
+    fn add(&mut self, flow: &Flow, own: &[Socket]) {
+        let counted = flow.counted(own);
         self.delivered_bytes += counted.delivered_bytes;
         self.segments_sent += counted.segments_sent;
         self.segments_retransmitted += counted.segments_retransmitted;

@@ -1,31 +1,35 @@
-//! A flow: its source, its two hosts, what is measured of it.
+//! A flow: its sockets, and what is measured of it.
 
 use super::Cbr;
 use super::config::{self, Traffic};
-use super::host::{Alarm, Processing};
 use super::meter::Meter;
 use super::onoff::{Datagrams, OnOff};
+use super::socket::{Processing, Socket, Transport};
 use crate::measure::FlowSummary;
-use crate::net::FlowTally;
+use crate::net::{FlowTally, Route};
 use crate::tcp::{Config, Endpoint, Pacing};
-use cclab_algo::cc::{Context, Entry};
+use crate::wire::SocketId;
+use cclab_algo::cc::{CongestionControl, Context, Entry};
 use cclab_algo::params::Given;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
+use std::ops::Range;
 
-/// A flow at work.
+/// A flow at work. Of its sockets the first is the source and the second the destination; what it asks of them it is given.
 pub(crate) struct Flow {
     label: String,
     cc: &'static str,
     /// When it starts, its draw included.
     pub(crate) start: Time,
     pub(crate) stop: Option<Time>,
-    pub(crate) kind: Kind,
-    pub(crate) processing: Option<Box<Processing>>,
+    /// Its first socket; they are in a row.
+    first: u32,
+    /// Bytes to transfer; `None` without end.
+    pub(crate) size: Option<u64>,
     pub(crate) meter: Meter,
-    /// Packets handed to the network (or to processing) by both hosts.
+    /// Packets handed to the network (or to processing) by its sockets.
     pub(crate) sent: u64,
-    /// Packets that reached either host.
+    /// Packets that reached any of them.
     pub(crate) received: u64,
     /// Whether the measured interval has begun and not ended.
     pub(crate) measuring: bool,
@@ -33,10 +37,21 @@ pub(crate) struct Flow {
     over: Option<Time>,
     /// Whether the sample that shows how it ended is taken.
     closed: bool,
+    /// When the last byte was acknowledged, and received in order.
+    finished: [Option<Time>; 2],
+    /// The latest RTT sample of the source.
+    pub(crate) rtt: Option<Duration>,
+    /// What was last sampled, to tell changes.
+    pub(crate) sampled: Option<(u64, u64, Option<Duration>, Option<Duration>)>,
     /// Counters when the measured interval began, and when the flow was over.
     before: Counters,
     after: Option<Counters>,
 }
+
+/// Sockets of a flow.
+pub(crate) const SOURCE: usize = 0;
+pub(crate) const DESTINATION: usize = 1;
+const SOCKETS: u32 = 2;
 
 /// What is counted over the whole run.
 #[derive(Clone, Copy, Default)]
@@ -48,107 +63,101 @@ pub(super) struct Counters {
     pub(super) delivered_bytes: u64,
 }
 
-/// What it sends.
-pub(crate) enum Kind {
-    Tcp(Box<Tcp>),
-    Udp {
-        source: Datagrams,
-        /// Payload bytes that arrived.
-        delivered: u64,
-    },
-}
-
-/// A TCP connection: the endpoints of source and destination.
-pub(crate) struct Tcp {
-    pub(crate) ends: [Endpoint; 2],
-    pub(crate) alarms: [Alarm; 2],
-    pub(crate) size: Option<u64>,
-    /// The latest RTT sample of the source.
-    pub(crate) rtt: Option<Duration>,
-    /// What was last sampled, to tell changes.
-    pub(crate) sampled: Option<(u64, u64, Option<Duration>, Option<Duration>)>,
-    /// When the last byte was acknowledged, and received in order.
-    finished: [Option<Time>; 2],
-}
-
 impl Flow {
-    /// The flow of a scenario.
-    pub(crate) fn new(flow: &config::Flow, seed: u64) -> Flow {
+    /// The flow of a scenario, number `index`, whose sockets are put behind the others.
+    pub(crate) fn new(
+        flow: &config::Flow,
+        index: usize,
+        routes: [Route; 2],
+        sockets: &mut Vec<Socket>,
+        seed: u64,
+    ) -> Flow {
         let stream = |what: &str| Stream::new(seed, &format!("flow/{}/{what}", flow.label));
         let start = flow.start + Duration(stream("start").below(flow.start_jitter.0.saturating_add(1)));
-        let (kind, cc) = match &flow.traffic {
-            Traffic::Cbr { rate, packet_size } => {
-                (Kind::Udp { source: Datagrams::Cbr(Cbr::new(*rate, *packet_size)), delivered: 0 }, "udp")
-            }
+        let datagrams = |source| ([Transport::Datagrams(source), Transport::Sink(0)], "udp", None);
+        let (ends, cc, size) = match &flow.traffic {
+            Traffic::Cbr { rate, packet_size } => datagrams(Datagrams::Cbr(Cbr::new(*rate, *packet_size))),
             Traffic::OnOff { rate, packet_size, on, off } => {
                 let (on, off) = ((on.clone(), stream("on")), (off.clone(), stream("off")));
                 let source = OnOff::new(Cbr::new(*rate, *packet_size), on, off);
-                (Kind::Udp { source: Datagrams::OnOff(Box::new(source)), delivered: 0 }, "udp")
+                datagrams(Datagrams::OnOff(Box::new(source)))
             }
             Traffic::Tcp { size, config, cc, cc_params } => {
                 let rngs = [stream("cc"), stream("cc-destination")];
-                (Kind::Tcp(Box::new(Tcp::new(config, cc, cc_params, *size, start, rngs))), cc.name)
+                (connection(config, cc, cc_params, start, rngs), cc.name, *size)
             }
         };
-        let processing =
-            (flow.send_jitter > Duration::ZERO).then(|| Box::new(Processing::new(flow.send_jitter, stream("send"))));
+        let first = open(ends, index, routes, sockets);
+        if flow.send_jitter > Duration::ZERO {
+            let processing = Processing::new(flow.send_jitter, stream("send"));
+            sockets[first as usize].processing = Some(Box::new(processing));
+        }
         Flow {
             stop: flow.stop,
             over: flow.stop.filter(|stop| *stop <= start),
-            ..Flow::of(flow.label.clone(), cc, start, kind, processing)
+            ..Flow::of(flow.label.clone(), cc, start, first, size)
         }
     }
 
-    fn of(label: String, cc: &'static str, start: Time, kind: Kind, processing: Option<Box<Processing>>) -> Flow {
+    fn of(label: String, cc: &'static str, start: Time, first: u32, size: Option<u64>) -> Flow {
         Flow {
             label,
             cc,
             start,
             stop: None,
-            kind,
-            processing,
+            first,
+            size,
             meter: Meter::default(),
             sent: 0,
             received: 0,
             measuring: false,
             over: None,
             closed: false,
+            finished: [None; 2],
+            rtt: None,
+            sampled: None,
             before: Counters::default(),
             after: None,
         }
     }
 
     /// A connection of the background in a new slot, with the label of its entry.
-    pub(crate) fn connection(
-        label: String,
-        cc: &'static str,
-        start: Time,
-        tcp: Tcp,
-        processing: Option<Box<Processing>>,
+    pub(super) fn connection(
+        spec: &config::Background,
+        index: usize,
+        routes: [Route; 2],
+        opening: Opening,
+        sockets: &mut Vec<Socket>,
     ) -> Flow {
-        Flow::of(label, cc, start, Kind::Tcp(Box::new(tcp)), processing)
+        let first = open(opening.ends, index, routes, sockets);
+        sockets[first as usize].processing = opening.processing;
+        Flow::of(spec.label.clone(), spec.cc.name, opening.start, first, Some(opening.size))
     }
 
     /// Another connection takes the slot of this one, which is over. The alarms stay: their entries are in the event
     /// queue.
-    pub(crate) fn reopen(&mut self, start: Time, tcp: Tcp, processing: Option<Box<Processing>>) {
-        let Kind::Tcp(old) = &mut self.kind else { unreachable!("connections of the background are TCP") };
-        let alarms = old.alarms;
-        **old = Tcp { alarms, ..tcp };
-        (self.start, self.processing) = (start, processing);
+    pub(super) fn reopen(&mut self, opening: Opening, sockets: &mut [Socket]) {
+        let [source, destination] = opening.ends;
+        let own = &mut sockets[self.sockets()];
+        (own[SOURCE].transport, own[DESTINATION].transport) = (source, destination);
+        own[SOURCE].processing = opening.processing;
+        (self.start, self.size, self.finished, self.rtt) = (opening.start, Some(opening.size), [None; 2], None);
         (self.over, self.after, self.before) = (None, None, Counters::default());
     }
 
-    /// The application writes all it has, and closes.
-    pub(crate) fn write_all(&mut self, now: Time, size: u64) {
-        let Kind::Tcp(tcp) = &mut self.kind else { unreachable!("connections of the background are TCP") };
-        tcp.ends[0].write(now, size);
-        tcp.ends[0].close(now);
+    /// The numbers of its sockets.
+    pub(crate) fn sockets(&self) -> Range<usize> {
+        self.first as usize..(self.first + SOCKETS) as usize
+    }
+
+    /// The socket that sends the data.
+    pub(crate) fn source(&self) -> SocketId {
+        SocketId(self.first)
     }
 
     /// Whether none of its packets is under way, given what became of them in the network.
-    pub(crate) fn is_empty(&self, tally: FlowTally) -> bool {
-        let processing = self.processing.as_ref().map_or(0, |p| p.len());
+    pub(crate) fn is_empty(&self, tally: FlowTally, own: &[Socket]) -> bool {
+        let processing = in_processing(own);
         self.sent + tally.duplicated == self.received + tally.gone + processing && processing == 0
     }
 
@@ -158,8 +167,8 @@ impl Flow {
     }
 
     /// What it has counted since the measured interval, or it itself, began.
-    pub(super) fn counted(&self) -> Counters {
-        let (before, now) = (&self.before, self.after.unwrap_or_else(|| self.counters()));
+    pub(super) fn counted(&self, own: &[Socket]) -> Counters {
+        let (before, now) = (&self.before, self.after.unwrap_or_else(|| counters(own)));
         Counters {
             segments_sent: now.segments_sent - before.segments_sent,
             segments_retransmitted: now.segments_retransmitted - before.segments_retransmitted,
@@ -171,59 +180,47 @@ impl Flow {
 
     /// From the start until the last byte was acknowledged, and received in order; `None` before.
     pub(super) fn completion_times(&self) -> Option<[Duration; 2]> {
-        let Kind::Tcp(tcp) = &self.kind else { return None };
-        Some([tcp.finished[0]? - self.start, tcp.finished[1]? - self.start])
+        Some([self.finished[0]? - self.start, self.finished[1]? - self.start])
+    }
+
+    /// Notes when a transfer of fixed size is complete at either end; whether it is so at the source.
+    pub(crate) fn note_finished(&mut self, now: Time, own: &[Socket]) -> bool {
+        let Some(size) = self.size else { return false };
+        let stats = |end: usize| own[end].transport.tcp().map(Endpoint::stats);
+        if self.finished[0].is_none() && stats(SOURCE).is_some_and(|s| s.bytes_acked >= size) {
+            self.finished[0] = Some(now);
+        }
+        if self.finished[1].is_none() && stats(DESTINATION).is_some_and(|s| s.bytes_received >= size) {
+            self.finished[1] = Some(now);
+        }
+        self.finished[0].is_some()
     }
 
     /// A connection's counters start from here.
-    pub(crate) fn mark(&mut self) {
-        self.before = self.counters();
-    }
-
-    fn counters(&self) -> Counters {
-        match &self.kind {
-            Kind::Udp { source, delivered } => {
-                Counters { segments_sent: source.cbr().number, delivered_bytes: *delivered, ..Counters::default() }
-            }
-            Kind::Tcp(tcp) => {
-                let (source, destination) = (tcp.ends[0].stats(), tcp.ends[1].stats());
-                Counters {
-                    segments_sent: source.segments_sent,
-                    segments_retransmitted: source.segments_retransmitted,
-                    timeouts: source.timeouts,
-                    recoveries: source.recoveries,
-                    delivered_bytes: destination.bytes_received,
-                }
-            }
-        }
+    pub(crate) fn mark(&mut self, own: &[Socket]) {
+        self.before = counters(own);
     }
 
     /// The measured interval begins: now for a flow that runs, at its start for a later one.
-    pub(crate) fn begin_measuring(&mut self, now: Time) {
+    pub(crate) fn begin_measuring(&mut self, now: Time, own: &[Socket]) {
         self.measuring = self.over.is_none();
-        self.before = self.after.unwrap_or_else(|| self.counters());
-        if let Kind::Tcp(tcp) = &self.kind {
-            self.meter.cwnd.begin(now.max(self.start), tcp.ends[0].congestion_control().cwnd());
+        self.before = self.after.unwrap_or_else(|| counters(own));
+        if let Some(law) = law(own) {
+            self.meter.cwnd.begin(now.max(self.start), law.cwnd());
         }
     }
 
     /// The flow is over, and with it its measured interval.
-    pub(crate) fn end_measuring(&mut self, now: Time) {
+    pub(crate) fn end_measuring(&mut self, now: Time, own: &[Socket]) {
         if self.over.is_none() {
             self.measuring = false;
-            (self.over, self.after) = (Some(now), Some(self.counters()));
+            (self.over, self.after) = (Some(now), Some(counters(own)));
         }
     }
 
     /// Label.
     pub(crate) fn label(&self) -> &str {
         &self.label
-    }
-
-    /// When and why one of its laws could not go on.
-    pub(crate) fn failed_law(&self) -> Option<(Time, String)> {
-        let Kind::Tcp(tcp) = &self.kind else { return None };
-        tcp.ends.iter().find_map(|end| end.congestion_control().failed())
     }
 
     /// Whether a sample is to be taken: the first one after its end is the last.
@@ -233,11 +230,11 @@ impl Flow {
 
     /// The summary of the measured interval, which ends at `end` or when the flow is over. `lost` data packets of it
     /// were lost in the network.
-    pub(crate) fn summary(&self, warmup: Time, end: Time, lost: u64) -> FlowSummary {
+    pub(crate) fn summary(&self, own: &[Socket], warmup: Time, end: Time, lost: u64) -> FlowSummary {
         let end = self.over.map_or(end, |over| over.min(end));
         let measured = end.since(self.start.max(warmup)).as_secs_f64();
         let rate = |bytes: u64| if measured > 0.0 { bytes as f64 * 8.0 / measured } else { f64::NAN };
-        let counted = self.counted();
+        let counted = self.counted(own);
         let mut summary = FlowSummary {
             label: self.label.clone(),
             cc: self.cc.into(),
@@ -245,7 +242,7 @@ impl Flow {
             measured_s: measured,
             goodput_bps: rate(counted.delivered_bytes),
             throughput_bps: rate(self.meter.bytes_arrived),
-            delivered_bytes: self.counters().delivered_bytes,
+            delivered_bytes: counters(own).delivered_bytes,
             segments_sent: counted.segments_sent,
             segments_retransmitted: counted.segments_retransmitted,
             packets_received: self.meter.owd.count(),
@@ -261,60 +258,91 @@ impl Flow {
             fct_s: f64::NAN,
             fct_receiver_s: f64::NAN,
         };
-        if let Kind::Tcp(tcp) = &self.kind {
-            let mss = f64::from(tcp.ends[0].config().mss);
+        if let Some(source) = own[SOURCE].transport.tcp() {
+            let mss = f64::from(source.config().mss);
             (summary.cwnd_mean_segments, summary.cwnd_min_segments, summary.cwnd_max_segments) =
                 self.meter.cwnd.summary(end, mss);
             let taken = |at: Option<Time>| at.map_or(f64::NAN, |at| (at - self.start).as_secs_f64());
-            (summary.fct_s, summary.fct_receiver_s) = (taken(tcp.finished[0]), taken(tcp.finished[1]));
+            (summary.fct_s, summary.fct_receiver_s) = (taken(self.finished[0]), taken(self.finished[1]));
         }
         summary
     }
 }
 
-impl Tcp {
-    /// A connection that opens at `start`, with streams for the laws of source and destination.
-    pub(super) fn new(
-        config: &Config,
-        cc: &Entry,
-        params: &[(String, Given)],
-        size: Option<u64>,
-        start: Time,
-        [source, destination]: [Stream; 2],
-    ) -> Tcp {
-        let law = |rng| {
-            let cx = Context {
-                mss: config.mss,
-                initial_window: config.initial_window,
-                initial_ssthresh: config.initial_ssthresh,
-                flavour: config.flavour,
-                paced: config.pacing == Pacing::On,
-                rng,
-            };
-            cc.make(&cx, params).expect("a scenario's parameters are checked")
-        };
-        Tcp {
-            ends: [
-                Endpoint::connect(config.clone(), law(source), start),
-                Endpoint::listen(config.clone(), law(destination)),
-            ],
-            alarms: [Alarm::new(), Alarm::new()],
-            size,
-            rtt: None,
-            sampled: None,
-            finished: [None; 2],
-        }
-    }
+/// The next connection of a slot of the background.
+pub(super) struct Opening {
+    pub(super) ends: [Transport; 2],
+    pub(super) start: Time,
+    pub(super) size: u64,
+    pub(super) processing: Option<Box<Processing>>,
+}
 
-    /// Notes when a transfer of fixed size is complete at either end; whether it is so at the source.
-    pub(crate) fn note_finished(&mut self, now: Time) -> bool {
-        let Some(size) = self.size else { return false };
-        if self.finished[0].is_none() && self.ends[0].stats().bytes_acked >= size {
-            self.finished[0] = Some(now);
+/// Opens the two sockets of flow `index`, which speak to each other; the number of the first.
+fn open(ends: [Transport; 2], index: usize, routes: [Route; 2], sockets: &mut Vec<Socket>) -> u32 {
+    let first = sockets.len() as u32;
+    let [source, destination] = ends;
+    let flow = index as u32;
+    sockets.push(Socket::new(source, flow, SocketId(first + 1), routes[0], true));
+    sockets.push(Socket::new(destination, flow, SocketId(first), routes[1], false));
+    first
+}
+
+/// Both ends of a connection that opens at `start`, with streams for the laws of source and destination.
+pub(super) fn connection(
+    config: &Config,
+    cc: &Entry,
+    params: &[(String, Given)],
+    start: Time,
+    [source, destination]: [Stream; 2],
+) -> [Transport; 2] {
+    let law = |rng| {
+        let cx = Context {
+            mss: config.mss,
+            initial_window: config.initial_window,
+            initial_ssthresh: config.initial_ssthresh,
+            flavour: config.flavour,
+            paced: config.pacing == Pacing::On,
+            rng,
+        };
+        cc.make(&cx, params).expect("a scenario's parameters are checked")
+    };
+    [
+        Transport::Tcp(Endpoint::connect(config.clone(), law(source), start)),
+        Transport::Tcp(Endpoint::listen(config.clone(), law(destination))),
+    ]
+}
+
+/// What the sockets of a flow have counted.
+fn counters(own: &[Socket]) -> Counters {
+    let mut sum = Counters::default();
+    for socket in own {
+        match &socket.transport {
+            Transport::Tcp(endpoint) if socket.is_source => {
+                let stats = endpoint.stats();
+                sum.segments_sent += stats.segments_sent;
+                sum.segments_retransmitted += stats.segments_retransmitted;
+                sum.timeouts += stats.timeouts;
+                sum.recoveries += stats.recoveries;
+            }
+            Transport::Tcp(endpoint) => sum.delivered_bytes += endpoint.stats().bytes_received,
+            Transport::Datagrams(source) => sum.segments_sent += source.cbr().number,
+            Transport::Sink(bytes) => sum.delivered_bytes += bytes,
         }
-        if self.finished[1].is_none() && self.ends[1].stats().bytes_received >= size {
-            self.finished[1] = Some(now);
-        }
-        self.finished[0].is_some()
     }
+    sum
+}
+
+/// The congestion control of the source.
+fn law(own: &[Socket]) -> Option<&dyn CongestionControl> {
+    Some(own[SOURCE].transport.tcp()?.congestion_control())
+}
+
+/// When and why a law of these sockets could not go on.
+pub(crate) fn failed_law(own: &[Socket]) -> Option<(Time, String)> {
+    own.iter().find_map(|socket| socket.transport.tcp()?.congestion_control().failed())
+}
+
+/// Packets in processing at these sockets.
+pub(crate) fn in_processing(own: &[Socket]) -> u64 {
+    own.iter().filter_map(|socket| socket.processing.as_ref()).map(|p| p.len()).sum()
 }

@@ -4,12 +4,13 @@ mod background;
 mod cbr;
 pub mod config;
 mod flow;
-mod host;
 mod meter;
 mod onoff;
+mod socket;
 pub mod workload;
 
 pub use background::ip_bytes;
 pub(crate) use background::{Arrival, Background, Next};
 pub use cbr::Cbr;
-pub(crate) use flow::{Flow, Kind};
+pub(crate) use flow::{DESTINATION, Flow, SOURCE, failed_law, in_processing};
+pub(crate) use socket::{Socket, Transport};

@@ -36,6 +36,11 @@ fn middle(bucket: usize) -> f64 {
 }
 
 impl Histogram {
+    /// Of so many times of zero.
+    pub(crate) fn of_zeros(count: u64) -> Histogram {
+        Histogram { count, zeros: count, ..Histogram::default() }
+    }
+
     /// Adds a time.
     pub fn record(&mut self, d: Duration) {
         let x = d.0;

@@ -2,7 +2,7 @@
 //!
 //! First-in first-out makes it lazy: when a packet arrives, the link knows when its service starts and when
 //! it ends, so a packet costs one event, its arrival at the far end. Packets under way wait in the link's own
-//! ring, in order; only the first of them is in the event queue. A discipline that decides when a packet leaves
+//! pipe, in order; only the first of them is in the event queue. A discipline that decides when a packet leaves
 //! makes the link served (see `served.rs`).
 //!
 //! A link reads no clock and knows no event queue, so whoever has the time can drive one: [`Link::take`] what comes,
@@ -14,6 +14,7 @@ use self::served::Served;
 use super::Reason;
 use super::config::{self, Jitter, LossPlace, Reorder};
 use super::loss::Lottery;
+use super::pool::{PacketId, Pipe, Pool};
 use super::queue::{Discipline, Kind, Room, Verdict, View};
 use super::service::{Propagation, Service};
 use crate::measure::{Histogram, LinkSummary};
@@ -22,40 +23,6 @@ use crate::wire::{Feedback, Packet};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
-
-/// Packets on their way to the far end, in order.
-#[derive(Default)]
-pub(super) struct Pipe {
-    packets: VecDeque<(Time, Packet)>,
-    /// When the last one put in comes out.
-    last: Time,
-}
-
-impl Pipe {
-    /// Puts a packet in, to come out at `at` or with the one before it if that is later. Says when, if it is
-    /// the only one, so that its event is to be scheduled.
-    fn push(&mut self, at: Time, packet: Packet) -> Option<Time> {
-        self.last = self.last.max(at);
-        self.packets.push_back((self.last, packet));
-        (self.packets.len() == 1 && self.last < Time::NEVER).then_some(self.last)
-    }
-
-    /// Takes the first packet out, into `packet`; when the next one follows, if there is one.
-    pub(super) fn pop(&mut self, packet: &mut Packet) -> Option<Time> {
-        *packet = self.packets.front().expect("an event of a pipe means a packet in it").1;
-        self.packets.pop_front();
-        self.packets.front().map(|&(at, _)| at).filter(|&at| at < Time::NEVER)
-    }
-
-    /// When the first packet comes out; [`Time::NEVER`] when there is none.
-    fn next(&self) -> Time {
-        self.packets.front().map_or(Time::NEVER, |&(at, _)| at)
-    }
-
-    fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.packets.iter().map(|(_, packet)| packet)
-    }
-}
 
 /// What happened to a packet that came to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +140,6 @@ enum Way {
 
 /// A link at work.
 pub struct Link {
-    name: String,
     service: Service,
     propagation: Propagation,
     overhead: u64,
@@ -209,7 +175,6 @@ impl Link {
             Kind::Served(scheduler) => Way::Served(Served::new(scheduler)),
         };
         Link {
-            name: link.name.clone(),
             service,
             propagation,
             overhead: u64::from(link.overhead),
@@ -233,9 +198,11 @@ impl Link {
         self.from <= t && t < self.to
     }
 
-    /// Takes in a packet at `now`, which is not before the last call; a queue may mark it.
+    /// Takes in a packet at `now`, which is not before the last call; a queue may mark it. Its place in the pool is the
+    /// caller's again unless it is [`Outcome::Queued`].
     #[inline]
-    pub fn take(&mut self, now: Time, packet: &mut Packet) -> Outcome {
+    pub fn take(&mut self, now: Time, id: PacketId, pool: &mut Pool) -> Outcome {
+        let packet = &mut pool[id];
         self.tally.arrived += 1;
         self.measured.arrived += u64::from(now >= self.from);
         let mut lost = false;
@@ -278,7 +245,7 @@ impl Link {
             self.measured.sojourn.record(Duration::ZERO);
         }
         self.count_sent(start, end, packet);
-        if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, packet)) }
+        if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, id, pool)) }
     }
 
     /// A Quick-Start request passes a link with a rate: there has to be a router that takes it back.
@@ -343,50 +310,49 @@ impl Link {
     }
 
     /// When the next packet under way arrives at the far end; [`Time::NEVER`] when none does.
-    fn next_arrival(&self) -> Time {
-        self.line.next().min(self.held.next())
+    fn next_arrival(&self, pool: &Pool) -> Time {
+        self.line.next(pool).min(self.held.next(pool))
     }
 
     /// When something happens next: a packet arrives at the far end, or goes into service, or the discipline has work;
     /// [`Time::NEVER`] when nothing does.
-    pub fn next_event(&self) -> Time {
-        self.next_arrival().min(self.next_service()).min(self.next_timer())
+    pub fn next_event(&self, pool: &Pool) -> Time {
+        self.next_arrival(pool).min(self.next_service()).min(self.next_timer())
     }
 
     /// Takes out the next packet that has arrived at the far end by `now`.
-    pub fn pop(&mut self, now: Time) -> Option<Packet> {
-        while self.next_timer().min(self.next_service()) <= now.min(self.next_arrival()) {
+    pub fn pop(&mut self, now: Time, pool: &mut Pool) -> Option<PacketId> {
+        while self.next_timer().min(self.next_service()) <= now.min(self.next_arrival(pool)) {
             if self.next_timer() <= self.next_service() {
                 self.tick(self.next_timer());
             } else {
-                self.serve(self.next_service());
+                self.serve(self.next_service(), pool);
             }
             while self.take_dropped().is_some() {}
         }
-        let at = self.next_arrival();
+        let at = self.next_arrival(pool);
         if at > now || at == Time::NEVER {
             return None;
         }
-        let pipe = if self.line.next() == at { &mut self.line } else { &mut self.held };
-        let mut packet = pipe.packets.front()?.1;
-        pipe.pop(&mut packet);
-        self.count_delivered(&packet);
-        Some(packet)
+        let pipe = if self.line.next(pool) == at { &mut self.line } else { &mut self.held };
+        let (id, _) = pipe.pop(pool);
+        self.count_delivered(&pool[id]);
+        Some(id)
     }
 
     /// Puts a packet whose last bit leaves at `departure` on its way.
     #[inline(always)]
-    fn launch(&mut self, departure: Time, packet: &Packet) -> Pending {
+    fn launch(&mut self, departure: Time, id: PacketId, pool: &mut Pool) -> Pending {
         let arrival = departure + self.propagation.delay(departure);
         if self.impairments.is_some() {
-            return self.launch_impaired(arrival, packet);
+            return self.launch_impaired(arrival, id, pool);
         }
-        Pending { line: self.line.push(arrival, *packet), ..Pending::default() }
+        Pending { line: self.line.push(arrival, id, pool), ..Pending::default() }
     }
 
     /// The same where the link does more to a packet than to delay it; without that it would arrive at `arrival`.
     #[inline(never)]
-    fn launch_impaired(&mut self, arrival: Time, packet: &Packet) -> Pending {
+    fn launch_impaired(&mut self, arrival: Time, id: PacketId, pool: &mut Pool) -> Pending {
         let Some(impairments) = &mut self.impairments else { unreachable!("only a link with impairments") };
         let arrival = arrival + impairments.jitter();
         let reorder = impairments.reorder.as_mut();
@@ -396,10 +362,11 @@ impl Link {
             Some(delay) => (&mut self.held, arrival + delay),
             None => (&mut self.line, arrival),
         };
-        let event = pipe.push(arrival, *packet);
+        let event = pipe.push(arrival, id, pool);
         if duplicated {
             self.tally.duplicated += 1;
-            pipe.push(arrival, *packet);
+            let copy = pool.put(pool[id]);
+            pipe.push(arrival, copy, pool);
         }
         let (line, held) = if held.is_some() { (None, event) } else { (event, None) };
         Pending { line, held, duplicated }
@@ -510,12 +477,12 @@ impl Link {
     }
 
     /// The summary of the measured interval.
-    pub(super) fn summary(&self) -> LinkSummary {
+    pub(super) fn summary(&self, name: String) -> LinkSummary {
         let measured = &self.measured;
         let bits = measured.bits as f64 + measured.bits_of_parts;
         let length = self.to.since(self.from).as_secs_f64();
         LinkSummary {
-            name: self.name.clone(),
+            name,
             utilisation: bits / self.service.capacity(self.from, self.to).unwrap_or(f64::NAN),
             throughput_bps: measured.bytes_sent as f64 * 8.0 / length,
             arrived: measured.arrived,
@@ -531,23 +498,18 @@ impl Link {
         }
     }
 
-    /// Name.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Calls `each` for every packet that is under way, waiting for service included.
-    pub(super) fn each_under_way(&self, each: &mut dyn FnMut(&Packet)) {
-        self.line.packets().chain(self.held.packets()).for_each(&mut *each);
+    pub(super) fn each_under_way(&self, pool: &Pool, each: &mut dyn FnMut(&Packet)) {
+        self.line.packets(pool).chain(self.held.packets(pool)).for_each(&mut *each);
         if let Way::Served(served) = &self.way {
             served.scheduler.each(each);
         }
     }
 
     /// What does not add up, if anything: arrived + duplicated = delivered + dropped + lost + under way.
-    pub(super) fn imbalance(&self) -> Option<String> {
+    pub(super) fn imbalance(&self, pool: &Pool) -> Option<String> {
         let mut under_way = 0;
-        self.each_under_way(&mut |_| under_way += 1);
+        self.each_under_way(pool, &mut |_| under_way += 1);
         let t = &self.tally;
         (t.arrived + t.duplicated != t.delivered + t.dropped + t.lost + under_way)
             .then(|| format!("{t:?}, {under_way} under way"))

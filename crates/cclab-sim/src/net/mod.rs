@@ -2,23 +2,28 @@
 //!
 //! `Network::carry` takes a packet from hop to hop until it is under way on a link, is gone, or has reached
 //! its host. A link that is infinitely fast and has no delay hands a packet on at once, without an event.
+//! The network tells a [`Sink`] when it wants to be called again, so a simulator and a clock drive the same code.
 
 pub mod config;
+mod delay;
 mod link;
 mod loss;
+mod pool;
 pub mod queue;
 mod service;
 
 pub use link::{Link, Outcome, Pending};
 pub use loss::Lottery;
+pub use pool::{PacketId, Pipe, Pool};
 pub use service::{Propagation, Service};
 
 use crate::engine::Wheel;
 use crate::measure::{EventKind, LinkSamples, LinkSummary, PacketLog};
 use crate::wire::Packet;
 use cclab_algo::Time;
+use delay::{Count, DelayLine};
 
-/// What is due.
+/// What is due in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The first packet on this link's line reaches the far end.
@@ -29,24 +34,6 @@ pub enum Event {
     Serve(u32),
     /// The discipline of this link has periodic work.
     Tick(u32),
-    /// The next packet of this flow has been processed by its source host.
-    Release(u32),
-    /// The timer of a host: twice the flow, plus one at the destination.
-    Timer(u32),
-    /// This flow starts.
-    Start(u32),
-    /// This flow's source stops.
-    Stop(u32),
-    /// This flow's next datagram is due.
-    Datagram(u32),
-    /// A connection or a page of this background entry comes.
-    Arrival(u32),
-    /// This user of the background requests an object.
-    Request(u32),
-    /// Take a sample.
-    Sample,
-    /// The warm-up is over.
-    Measure,
 }
 
 /// Why a packet is gone.
@@ -83,39 +70,64 @@ pub struct Log {
     pub changes: bool,
 }
 
-/// Links, routes and the event queue that drives them.
+/// Whom the network tells when it wants to be called again: the simulator's event queue, or a clock.
+pub trait Sink {
+    /// At `time`, [`Network::on_event`] is to be called with `event`. Events of equal times come in the order of these calls.
+    fn at(&mut self, time: Time, event: Event);
+}
+
+impl<E: Copy + From<Event>> Sink for Wheel<E> {
+    #[inline]
+    fn at(&mut self, time: Time, event: Event) {
+        self.push(time, event.into());
+    }
+}
+
+/// A link as the network holds it.
+enum Hop {
+    Delay(DelayLine),
+    Link(Box<Link>),
+}
+
+/// Where a route begins in the network's table of routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route(u32);
+
+/// Links and routes, and the packets on them. It reads no clock and keeps no event queue: [`send`](Network::send) what comes,
+/// and call [`on_event`](Network::on_event) when it asked for that.
 pub struct Network {
-    /// What happens next.
-    pub(crate) events: Wheel<Event>,
-    links: Vec<Link>,
+    /// The packets.
+    pub pool: Pool,
+    links: Vec<Hop>,
     /// All routes behind each other, each ended by [`HOST`].
     routes: Vec<u32>,
-    /// Where each flow's routes start: there, back.
-    starts: Vec<[u32; 2]>,
     tallies: Vec<FlowTally>,
     /// The interval over which each flow's losses count.
     measured: Vec<(Time, Time)>,
     /// The measured interval of the run.
     interval: (Time, Time),
+    /// What had come to each delay line when it began.
+    before: Vec<Count>,
     logs_changes: bool,
     /// Every packet at every link, when asked for.
     pub(crate) log: Option<Box<PacketLog>>,
+    names: Vec<String>,
 }
 
 impl Network {
     /// A network of these links, measured in `interval`.
     pub fn new(links: &[config::Link], seed: u64, interval: (Time, Time), log: Log) -> Network {
         let (from, to) = interval;
-        let links: Vec<Link> = links.iter().map(|link| Link::new(link, seed, from, to, log.changes)).collect();
-        let mut events = Wheel::new();
-        for (index, link) in links.iter().enumerate().filter(|(_, link)| link.next_timer() < Time::NEVER) {
-            events.push(link.next_timer(), Event::Tick(index as u32));
-        }
+        let hop = |link: &config::Link| match DelayLine::of(link) {
+            Some(line) => Hop::Delay(line),
+            None => Hop::Link(Box::new(Link::new(link, seed, from, to, log.changes))),
+        };
         Network {
-            events,
-            links,
+            pool: Pool::default(),
+            before: vec![Count::default(); links.len()],
+            names: links.iter().map(|link| link.name.clone()).collect(),
+            links: links.iter().map(hop).collect(),
             routes: Vec::new(),
-            starts: Vec::new(),
             tallies: Vec::new(),
             measured: Vec::new(),
             interval,
@@ -124,17 +136,27 @@ impl Network {
         }
     }
 
-    /// Adds a route; where it starts.
-    pub(crate) fn add_route(&mut self, route: &[usize]) -> u32 {
-        let start = self.routes.len() as u32;
-        self.routes.extend(route.iter().map(|&link| link as u32).chain([HOST]));
-        start
+    /// Asks for the periodic work of the queues.
+    pub fn begin(&self, sink: &mut impl Sink) {
+        for (index, hop) in self.links.iter().enumerate() {
+            if let Hop::Link(link) = hop
+                && link.next_timer() < Time::NEVER
+            {
+                sink.at(link.next_timer(), Event::Tick(index as u32));
+            }
+        }
     }
 
-    /// Adds a flow with these routes, there and back, whose losses count until `until`.
-    pub(crate) fn add_flow(&mut self, routes: [u32; 2], until: Time) {
+    /// Adds a route, the numbers of its links.
+    pub fn add_route(&mut self, route: &[usize]) -> Route {
+        let start = self.routes.len() as u32;
+        self.routes.extend(route.iter().map(|&link| link as u32).chain([HOST]));
+        Route(start)
+    }
+
+    /// Adds a flow, whose losses count until `until`.
+    pub fn add_flow(&mut self, until: Time) {
         let (from, to) = self.interval;
-        self.starts.push(routes);
         self.tallies.push(FlowTally::default());
         self.measured.push((from, until.min(to)));
     }
@@ -144,92 +166,107 @@ impl Network {
         self.tallies[flow]
     }
 
-    /// Sends a packet into the network from its source host at `now`; says whether it has reached its destination
-    /// already.
-    pub(crate) fn send(&mut self, now: Time, packet: &mut Packet) -> bool {
+    /// Sends a packet of the pool on its way at `now`; says whether it has reached its host already.
+    #[inline]
+    pub fn send(&mut self, now: Time, id: PacketId, route: Route, sink: &mut impl Sink) -> bool {
+        let packet = &mut self.pool[id];
         packet.left = now;
-        packet.next = self.starts[packet.flow as usize][usize::from(!packet.forward)];
-        self.note(now, HOST, EventKind::Sent, packet);
-        self.carry(now, packet)
+        packet.next = route.0;
+        self.note(now, HOST, EventKind::Sent, id);
+        self.carry(now, id, sink)
     }
 
-    /// The event of a link's line, or of its hold-back: its packet, put into `packet`, goes on. Says
-    /// whether it has reached its destination.
-    pub(crate) fn arrive(&mut self, now: Time, event: Event, packet: &mut Packet) -> bool {
-        let (Event::Line(index) | Event::Held(index)) = event else { unreachable!("not a link's event: {event:?}") };
-        let link = &mut self.links[index as usize];
-        let pipe = if matches!(event, Event::Line(_)) { &mut link.line } else { &mut link.held };
-        let next = pipe.pop(packet);
-        link.count_delivered(packet);
+    /// Does what is due; the packet that has reached its host by it.
+    #[inline]
+    pub fn on_event(&mut self, now: Time, event: Event, sink: &mut impl Sink) -> Option<PacketId> {
+        let (index, (id, next)) = match event {
+            Event::Line(index) => (index, self.links[index as usize].pop_line(&self.pool)),
+            Event::Held(index) => (index, self.links[index as usize].pop_held(&self.pool)),
+            Event::Serve(link) => {
+                self.serve(now, link, sink);
+                return None;
+            }
+            Event::Tick(link) => {
+                self.tick(now, link, sink);
+                return None;
+            }
+        };
         if let Some(at) = next {
-            self.events.push(at, event);
+            sink.at(at, event);
         }
-        self.note(now, index, EventKind::Forwarded, packet);
-        self.carry(now, packet)
+        self.note(now, index, EventKind::Forwarded, id);
+        self.carry(now, id, sink).then_some(id)
     }
 
     /// Takes a packet on from hop to hop; whether it reaches its host at once.
     #[inline(always)]
-    fn carry(&mut self, now: Time, packet: &mut Packet) -> bool {
+    fn carry(&mut self, now: Time, id: PacketId, sink: &mut impl Sink) -> bool {
         loop {
+            let packet = &mut self.pool[id];
             let index = self.routes[packet.next as usize];
             if index == HOST {
-                self.note(now, HOST, EventKind::Received, packet);
+                self.note(now, HOST, EventKind::Received, id);
                 return true;
             }
             packet.next += 1;
-            if !self.hop(now, index, packet) {
+            if !self.hop(now, index, id, sink) {
                 return false;
             }
         }
     }
 
     /// Gives a packet to a link; whether it is through at once.
-    #[inline(never)]
-    fn hop(&mut self, now: Time, index: u32, packet: &mut Packet) -> bool {
-        match self.links[index as usize].take(now, packet) {
+    #[inline(always)]
+    fn hop(&mut self, now: Time, index: u32, id: PacketId, sink: &mut impl Sink) -> bool {
+        let link = match &mut self.links[index as usize] {
+            Hop::Delay(line) => {
+                let (through, next) = line.take(now, id, &mut self.pool);
+                self.note(now, index, EventKind::Queued, id);
+                if through {
+                    self.note(now, index, EventKind::Forwarded, id);
+                } else if let Some(at) = next {
+                    sink.at(at, Event::Line(index));
+                }
+                return through;
+            }
+            Hop::Link(link) => link,
+        };
+        match link.take(now, id, &mut self.pool) {
             Outcome::Through => {
-                self.note(now, index, EventKind::Queued, packet);
-                self.note(now, index, EventKind::Forwarded, packet);
+                self.note(now, index, EventKind::Queued, id);
+                self.note(now, index, EventKind::Forwarded, id);
                 return true;
             }
             Outcome::Queued(pending) => {
-                self.note(now, index, EventKind::Queued, packet);
-                self.schedule(index, &pending, packet.flow);
+                self.note(now, index, EventKind::Queued, id);
+                self.schedule(index, &pending, self.pool[id].flow, sink);
             }
             Outcome::Gone(reason, at) => {
                 if reason == Reason::LostBehind {
-                    self.note(now, index, EventKind::Queued, packet);
+                    self.note(now, index, EventKind::Queued, id);
                 }
-                self.bury(index, at, reason, packet);
+                self.bury(index, at, reason, id);
             }
-            Outcome::Waiting { idle } => self.wait(now, index, idle, packet),
+            Outcome::Waiting { idle } => {
+                self.note(now, index, EventKind::Queued, id);
+                self.pool.free(id);
+                if idle { self.serve(now, index, sink) } else { self.settle(now, index) }
+            }
         }
         false
     }
 
-    /// A packet waits in the queue of a served link.
-    #[inline(never)]
-    fn wait(&mut self, now: Time, index: u32, idle: bool, packet: &Packet) {
-        self.note(now, index, EventKind::Queued, packet);
-        if idle {
-            self.serve(now, index);
-        } else {
-            self.settle(now, index);
-        }
-    }
-
     /// The transmitter of a served link is free: its next packet goes.
     #[inline(never)]
-    pub(crate) fn serve(&mut self, now: Time, index: u32) {
-        let link = &mut self.links[index as usize];
-        if let Some(served) = link.serve(now) {
+    fn serve(&mut self, now: Time, index: u32, sink: &mut impl Sink) {
+        let Hop::Link(link) = &mut self.links[index as usize] else { return };
+        if let Some(served) = link.serve(now, &mut self.pool) {
             if let Some(free_at) = served.free_at {
-                self.events.push(free_at, Event::Serve(index));
+                sink.at(free_at, Event::Serve(index));
             }
             match served.outcome {
-                Outcome::Queued(pending) => self.schedule(index, &pending, served.packet.flow),
-                Outcome::Gone(reason, at) => self.bury(index, at, reason, &served.packet),
+                Outcome::Queued(pending) => self.schedule(index, &pending, self.pool[served.packet].flow, sink),
+                Outcome::Gone(reason, at) => self.bury(index, at, reason, served.packet),
                 Outcome::Through | Outcome::Waiting { .. } => unreachable!("what is served leaves the queue"),
             }
         }
@@ -238,31 +275,37 @@ impl Network {
 
     /// The discipline of a link has periodic work.
     #[inline(never)]
-    pub(crate) fn tick(&mut self, now: Time, index: u32) {
-        let next = self.links[index as usize].tick(now);
+    fn tick(&mut self, now: Time, index: u32, sink: &mut impl Sink) {
+        let Hop::Link(link) = &mut self.links[index as usize] else { return };
+        let next = link.tick(now);
         if next < Time::NEVER {
-            self.events.push(next, Event::Tick(index));
+            sink.at(next, Event::Tick(index));
         }
     }
 
     /// Counts what a scheduler has dropped of the packets that waited.
     fn settle(&mut self, now: Time, index: u32) {
-        while let Some((packet, reason)) = self.links[index as usize].take_dropped() {
-            self.bury(index, now, reason, &packet);
+        while let Hop::Link(link) = &mut self.links[index as usize]
+            && let Some((packet, reason)) = link.take_dropped()
+        {
+            let id = self.pool.put(packet);
+            self.bury(index, now, reason, id);
         }
     }
 
     /// A packet is gone.
-    fn bury(&mut self, index: u32, at: Time, reason: Reason, packet: &Packet) {
-        self.count_gone(at, packet);
+    fn bury(&mut self, index: u32, at: Time, reason: Reason, id: PacketId) {
+        self.count_gone(at, id);
         let kind = match reason {
             Reason::Dropped | Reason::Early => EventKind::Dropped,
             Reason::Lost | Reason::LostBehind => EventKind::Lost,
         };
-        self.note(at, index, kind, packet);
+        self.note(at, index, kind, id);
+        self.pool.free(id);
     }
 
-    fn count_gone(&mut self, at: Time, packet: &Packet) {
+    fn count_gone(&mut self, at: Time, id: PacketId) {
+        let packet = &self.pool[id];
         let tally = &mut self.tallies[packet.flow as usize];
         tally.gone += 1;
         let (from, to) = self.measured[packet.flow as usize];
@@ -271,12 +314,12 @@ impl Network {
         }
     }
 
-    fn schedule(&mut self, index: u32, pending: &Pending, flow: u32) {
+    fn schedule(&mut self, index: u32, pending: &Pending, flow: u32, sink: &mut impl Sink) {
         if let Some(at) = pending.line {
-            self.events.push(at, Event::Line(index));
+            sink.at(at, Event::Line(index));
         }
         if let Some(at) = pending.held {
-            self.events.push(at, Event::Held(index));
+            sink.at(at, Event::Held(index));
         }
         if pending.duplicated {
             self.tallies[flow as usize].duplicated += 1;
@@ -284,15 +327,20 @@ impl Network {
     }
 
     #[inline]
-    fn note(&mut self, at: Time, link: u32, kind: EventKind, packet: &Packet) {
+    fn note(&mut self, at: Time, link: u32, kind: EventKind, id: PacketId) {
         if let Some(log) = &mut self.log {
-            log.push(at, link, kind, packet);
+            log.push(at, link, kind, &self.pool[id]);
         }
     }
 
     /// The measured interval begins.
-    pub(crate) fn begin_measuring(&mut self, now: Time) {
-        self.links.iter_mut().for_each(|link| link.begin_measuring(now));
+    pub fn begin_measuring(&mut self, now: Time) {
+        for (hop, before) in self.links.iter_mut().zip(&mut self.before) {
+            match hop {
+                Hop::Delay(line) => *before = line.came(),
+                Hop::Link(link) => link.begin_measuring(now),
+            }
+        }
     }
 
     /// A flow is over.
@@ -308,25 +356,27 @@ impl Network {
 
     /// A row per link.
     pub(crate) fn sample(&mut self, now: Time, samples: &mut LinkSamples) {
-        for (index, link) in self.links.iter_mut().enumerate() {
-            let (packets, bytes) = link.backlog(now);
+        for (index, hop) in self.links.iter_mut().enumerate() {
+            let (packets, bytes) = match hop {
+                Hop::Delay(_) => (0, 0),
+                Hop::Link(link) => link.backlog(now),
+            };
             samples.push(now, index, packets, bytes);
         }
     }
 
     /// Changes of queues noted so far.
     pub(crate) fn changes(&self) -> usize {
-        if !self.logs_changes {
-            return 0;
-        }
-        self.links.iter().map(Link::changes).sum()
+        if self.logs_changes { self.links.iter().filter_map(Hop::link).map(Link::changes).sum() } else { 0 }
     }
 
     /// Rows of every change of every queue before `end`, by time and link.
     pub(crate) fn take_changes(&mut self, end: Time, samples: &mut LinkSamples) {
         let mut rows = Vec::new();
-        for (index, link) in self.links.iter_mut().enumerate() {
-            rows.extend(link.take_changes(end).into_iter().map(|(at, packets, bytes)| (at, index, packets, bytes)));
+        for (index, hop) in self.links.iter_mut().enumerate() {
+            if let Hop::Link(link) = hop {
+                rows.extend(link.take_changes(end).into_iter().map(|(at, packets, bytes)| (at, index, packets, bytes)));
+            }
         }
         rows.sort_by_key(|&(at, index, ..)| (at, index));
         rows.into_iter().for_each(|(at, index, packets, bytes)| samples.push(at, index, packets, bytes));
@@ -334,25 +384,70 @@ impl Network {
 
     /// A row per link for the result.
     pub(crate) fn summaries(&self) -> Vec<LinkSummary> {
-        self.links.iter().map(Link::summary).collect()
+        let (from, to) = self.interval;
+        let length = to.since(from).as_secs_f64();
+        let each = self.links.iter().zip(&self.before).zip(&self.names);
+        each.map(|((hop, before), name)| match hop {
+            Hop::Delay(line) => line.summary(name.clone(), *before, length),
+            Hop::Link(link) => link.summary(name.clone()),
+        })
+        .collect()
     }
 
     /// Data packets that crossed the busiest link.
     pub(crate) fn data_packets(&self) -> u64 {
-        self.links.iter().map(|link| link.tally.data_delivered).max().unwrap_or(0)
+        let delivered = |hop: &Hop| match hop {
+            Hop::Delay(line) => line.data_delivered(&self.pool),
+            Hop::Link(link) => link.tally.data_delivered,
+        };
+        self.links.iter().map(delivered).max().unwrap_or(0)
     }
 
     /// The first link whose packets do not add up.
     pub(crate) fn imbalance(&self) -> Option<(String, String)> {
-        self.links.iter().find_map(|link| Some((format!("link {}", link.name()), link.imbalance()?)))
+        let links = self.links.iter().zip(&self.names);
+        links
+            .filter_map(|(hop, name)| Some((hop.link()?, name)))
+            .find_map(|(link, name)| Some((format!("link {name}"), link.imbalance(&self.pool)?)))
     }
 
     /// What became of each flow's packets, and how many are under way.
     pub(crate) fn flow_tallies(&self) -> (&[FlowTally], Vec<u64>) {
         let mut under_way = vec![0; self.tallies.len()];
-        for link in &self.links {
-            link.each_under_way(&mut |packet| under_way[packet.flow as usize] += 1);
+        let mut count = |packet: &Packet| under_way[packet.flow as usize] += 1;
+        for hop in &self.links {
+            match hop {
+                Hop::Delay(line) => line.packets(&self.pool).for_each(&mut count),
+                Hop::Link(link) => link.each_under_way(&self.pool, &mut count),
+            }
         }
         (&self.tallies, under_way)
+    }
+}
+
+impl Hop {
+    fn link(&self) -> Option<&Link> {
+        if let Hop::Link(link) = self { Some(link) } else { None }
+    }
+
+    /// Takes the first packet off the line; and when the next one follows, if there is one.
+    #[inline]
+    fn pop_line(&mut self, pool: &Pool) -> (PacketId, Option<Time>) {
+        match self {
+            Hop::Delay(line) => line.pop(pool),
+            Hop::Link(link) => {
+                let (id, next) = link.line.pop(pool);
+                link.count_delivered(&pool[id]);
+                (id, next)
+            }
+        }
+    }
+
+    /// Takes the first packet of those held back; and when the next one follows, if there is one.
+    fn pop_held(&mut self, pool: &Pool) -> (PacketId, Option<Time>) {
+        let Hop::Link(link) = self else { unreachable!("a delay line holds nothing back") };
+        let (id, next) = link.held.pop(pool);
+        link.count_delivered(&pool[id]);
+        (id, next)
     }
 }

@@ -8,5 +8,5 @@ pub mod quick_start;
 mod segment;
 
 pub use cclab_algo::cc::Feedback;
-pub use packet::{Body, Datagram, IP_HEADER, Packet, TCP_HEADER, UDP_HEADER};
+pub use packet::{Body, Datagram, IP_HEADER, Packet, SocketId, TCP_HEADER, UDP_HEADER};
 pub use segment::{AccEcn, Echo, Flags, SackBlocks, Segment, unwrap_offset};

@@ -29,6 +29,17 @@ pub enum Body {
     Udp(Datagram),
 }
 
+/// The number of a socket: one end of a connection, or of a stream of datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketId(pub u32);
+
+impl SocketId {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// An IP packet under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
@@ -36,6 +47,8 @@ pub struct Packet {
     pub body: Body,
     /// When it left its source host.
     pub left: Time,
+    /// The socket that it is for.
+    pub to: SocketId,
     /// Flow index.
     pub flow: u32,
     /// IP bytes, headers included.
@@ -57,6 +70,7 @@ impl Packet {
         Packet {
             body: Body::Tcp(*segment),
             left: now,
+            to: SocketId(0),
             flow: flow as u32,
             size,
             next: 0,
@@ -70,7 +84,17 @@ impl Packet {
     pub fn udp(flow: usize, now: Time, number: u64, size: u32) -> Packet {
         let len = size.saturating_sub(IP_HEADER + UDP_HEADER);
         let body = Body::Udp(Datagram { number, len });
-        Packet { body, left: now, flow: flow as u32, size, next: 0, doomed: false, forward: true, ecn: 0 }
+        Packet {
+            body,
+            left: now,
+            to: SocketId(0),
+            flow: flow as u32,
+            size,
+            next: 0,
+            doomed: false,
+            forward: true,
+            ecn: 0,
+        }
     }
 
     /// Its congestion header, if routers are asked anything.

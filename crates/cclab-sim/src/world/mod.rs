@@ -7,12 +7,13 @@ mod recorder;
 
 pub use error::Error;
 
-use crate::app::{Arrival, Background, Flow, Kind, Next};
+use crate::app::{Arrival, Background, Flow, Next, Socket, Transport, failed_law, in_processing};
+use crate::engine::Wheel;
 use crate::measure::{EngineStats, FlowSamples, LinkSamples, RunResult, Signals};
-use crate::net::{Event, Log, Network};
+use crate::net::{self, Log, Network, PacketId};
 use crate::tcp::State;
 use crate::wire::ecn::CE;
-use crate::wire::{Body, Packet};
+use crate::wire::{Body, Packet, SocketId};
 use capture::Capture;
 use cclab_algo::{Duration, Time};
 use config::{Sampling, Scenario};
@@ -29,9 +30,34 @@ const BUDGET: Budget = Budget { rows: 50_000_000, capture_bytes: 2_000_000_000 }
 /// Events between two looks at what is recorded.
 const CHECK_EVERY: u64 = 1 << 16;
 
-/// Source and destination host of a flow, as indices.
-const SOURCE: usize = 0;
-const DESTINATION: usize = 1;
+/// What is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// In the network.
+    Net(net::Event),
+    /// The timer of a socket.
+    Timer(SocketId),
+    /// The next packet of this socket has been processed by its host.
+    Release(SocketId),
+    /// This flow starts.
+    Start(u32),
+    /// This flow's source stops.
+    Stop(u32),
+    /// A connection or a page of this background entry comes.
+    Arrival(u32),
+    /// This user of the background requests an object.
+    Request(u32),
+    /// Take a sample.
+    Sample,
+    /// The warm-up is over.
+    Measure,
+}
+
+impl From<net::Event> for Event {
+    fn from(event: net::Event) -> Event {
+        Event::Net(event)
+    }
+}
 
 /// One run in progress.
 pub struct Simulation {
@@ -40,34 +66,38 @@ pub struct Simulation {
     warmup: Time,
     end: Time,
     max_events: u64,
-    events: u64,
+    served: u64,
     /// When to look at the budgets again.
     checkpoint: u64,
     budget: Budget,
     network: Network,
+    /// What happens next.
+    events: Wheel<Event>,
+    sockets: Vec<Socket>,
     /// The flows of the scenario, `own` of them, then the connections of the background.
     flows: Vec<Flow>,
     own: usize,
     background: Background,
     /// Packets that reached their host without an event, to be taken in at this same instant.
-    arrivals: VecDeque<Packet>,
+    arrivals: VecDeque<PacketId>,
     recorder: Recorder,
 }
 
 impl Simulation {
     /// Prepares a run of `scenario` with `seed`.
     pub fn new(scenario: &Scenario, seed: u64) -> Simulation {
-        let capture = scenario.record.capture.map(|c| {
-            let host = if c.at_receiver { DESTINATION } else { SOURCE };
-            (Capture::new(scenario, c, seed), host)
-        });
+        let capture = scenario.record.capture.map(|c| (Capture::new(scenario, c, seed), !c.at_receiver));
         let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let record = &scenario.record;
         let log = Log { packets: record.packets, changes: record.samples == Sampling::OnChange };
         let mut network = Network::new(&scenario.links, seed, (warmup, end), log);
-        for flow in &scenario.flows {
+        let mut events = Wheel::new();
+        network.begin(&mut events);
+        let (mut sockets, mut flows) = (Vec::new(), Vec::new());
+        for (index, flow) in scenario.flows.iter().enumerate() {
             let routes = [network.add_route(&flow.route), network.add_route(&flow.route_back)];
-            network.add_flow(routes, flow.stop.unwrap_or(end));
+            network.add_flow(flow.stop.unwrap_or(end));
+            flows.push(Flow::new(flow, index, routes, &mut sockets, seed));
         }
         let background = Background::new(&scenario.background, &mut network, seed);
         let mut sim = Simulation {
@@ -76,11 +106,13 @@ impl Simulation {
             warmup,
             end,
             max_events: scenario.max_events,
-            events: 0,
+            served: 0,
             checkpoint: scenario.max_events.min(CHECK_EVERY),
             budget: BUDGET,
             network,
-            flows: scenario.flows.iter().map(|flow| Flow::new(flow, seed)).collect(),
+            events,
+            sockets,
+            flows,
             own: scenario.flows.len(),
             background,
             arrivals: VecDeque::new(),
@@ -97,7 +129,7 @@ impl Simulation {
     }
 
     fn schedule_start(&mut self) {
-        let events = &mut self.network.events;
+        let events = &mut self.events;
         events.push(self.warmup, Event::Measure);
         if let Sampling::Every(_) = self.recorder.sampling {
             events.push(Time::ZERO, Event::Sample);
@@ -122,7 +154,7 @@ impl Simulation {
                 Next::Request(at, user) => (at, Event::Request(user)),
             };
             if at < self.end {
-                self.network.events.push(at, event);
+                self.events.push(at, event);
             }
         }
     }
@@ -132,19 +164,19 @@ impl Simulation {
     /// # Errors
     /// The budget of events or of what is recorded is used up.
     pub fn advance(&mut self, max_events: u64) -> Result<f64, Error> {
-        let pause = self.events.saturating_add(max_events);
-        while self.events < pause {
-            let Some((now, event)) = self.network.events.pop().filter(|&(at, _)| at < self.end) else {
+        let pause = self.served.saturating_add(max_events);
+        while self.served < pause {
+            let Some((now, event)) = self.events.pop().filter(|&(at, _)| at < self.end) else {
                 self.now = self.end;
                 return Ok(1.0);
             };
             debug_assert!(now >= self.now, "time runs forward");
             self.now = now;
-            self.events += 1;
+            self.served += 1;
             self.serve(now, event);
-            while let Some(packet) = self.arrivals.pop_front() {
-                self.events += 1;
-                self.receive(now, &packet);
+            while let Some(id) = self.arrivals.pop_front() {
+                self.served += 1;
+                self.receive(now, id);
                 self.check_budget()?;
             }
             self.check_budget()?;
@@ -154,17 +186,17 @@ impl Simulation {
 
     #[inline]
     fn check_budget(&mut self) -> Result<(), Error> {
-        if self.events <= self.checkpoint { Ok(()) } else { self.check_budgets() }
+        if self.served <= self.checkpoint { Ok(()) } else { self.check_budgets() }
     }
 
     #[cold]
     fn check_budgets(&mut self) -> Result<(), Error> {
         let (time_s, duration_s) = (self.now.as_secs_f64(), self.end.as_secs_f64());
-        if self.events > self.max_events {
+        if self.served > self.max_events {
             return Err(Error::Budget { max_events: self.max_events, time_s, duration_s });
         }
         self.check_laws()?;
-        self.checkpoint = self.max_events.min(self.events + CHECK_EVERY);
+        self.checkpoint = self.max_events.min(self.served + CHECK_EVERY);
         let recorder = &self.recorder;
         let samples = recorder.samples.time_s.len() + recorder.signals.time_s.len() + self.network.changes();
         let packets = self.network.log.as_ref().map_or(0, |log| log.len());
@@ -185,7 +217,7 @@ impl Simulation {
 
     /// Whether every law could go on.
     fn check_laws(&self) -> Result<(), Error> {
-        let failed = self.flows.iter().filter_map(|flow| Some((flow, flow.failed_law()?)));
+        let failed = self.flows.iter().filter_map(|flow| Some((flow, failed_law(&self.sockets[flow.sockets()])?)));
         match failed.min_by_key(|(_, (at, _))| *at) {
             None => Ok(()),
             Some((flow, (at, message))) => {
@@ -196,30 +228,27 @@ impl Simulation {
 
     fn serve(&mut self, now: Time, event: Event) {
         match event {
-            Event::Line(_) | Event::Held(_) => {
-                let mut packet = Packet::udp(0, now, 0, 0);
-                if self.network.arrive(now, event, &mut packet) {
-                    self.receive(now, &packet);
+            Event::Net(event) => {
+                if let Some(id) = self.network.on_event(now, event, &mut self.events) {
+                    self.receive(now, id);
                 }
             }
-            Event::Serve(link) => self.network.serve(now, link),
-            Event::Tick(link) => self.network.tick(now, link),
-            Event::Timer(host) => self.wake(now, host),
-            Event::Release(index) => {
-                let processing = self.flows[index as usize].processing.as_mut();
-                let (mut packet, next) = processing.expect("only flows with send_jitter process").pop();
+            Event::Timer(socket) => self.wake(now, socket),
+            Event::Release(socket) => {
+                let Some(processing) = &mut self.sockets[socket.index()].processing else { return };
+                let (id, next) = processing.pop();
                 if let Some(at) = next {
-                    self.network.events.push(at, event);
+                    self.events.push(at, event);
                 }
-                self.send(now, &mut packet);
+                self.send(now, socket, id);
             }
-            Event::Datagram(index) => self.send_datagram(now, index),
-            Event::Start(index) => self.start(now, index),
+            Event::Start(index) => self.start(now, index as usize),
             Event::Stop(index) => {
                 self.end_measuring(now, index as usize);
-                if let Kind::Tcp(tcp) = &mut self.flows[index as usize].kind {
-                    tcp.ends[SOURCE].close(now);
-                    self.pump(now, index as usize, SOURCE);
+                let source = self.flows[index as usize].source();
+                if let Some(endpoint) = self.sockets[source.index()].transport.tcp_mut() {
+                    endpoint.close(now);
+                    self.pump(now, source);
                 }
             }
             Event::Arrival(entry) => {
@@ -236,30 +265,35 @@ impl Simulation {
             Event::Measure => {
                 self.network.begin_measuring(now);
                 self.background.begin_measuring();
-                let (own, connections) = self.flows.split_at_mut(self.own);
-                own.iter_mut().for_each(|flow| flow.begin_measuring(now));
-                connections.iter_mut().for_each(Flow::mark);
+                for (index, flow) in self.flows.iter_mut().enumerate() {
+                    let own = &self.sockets[flow.sockets()];
+                    if index < self.own { flow.begin_measuring(now, own) } else { flow.mark(own) }
+                }
             }
         }
     }
 
     /// A flow is over.
     fn end_measuring(&mut self, now: Time, index: usize) {
-        self.flows[index].end_measuring(now);
+        let flow = &mut self.flows[index];
+        flow.end_measuring(now, &self.sockets[flow.sockets()]);
         self.network.end_measuring(now, index);
     }
 
-    fn start(&mut self, now: Time, index: u32) {
-        match &mut self.flows[index as usize].kind {
-            Kind::Udp { .. } => self.send_datagram(now, index),
-            Kind::Tcp(tcp) => {
-                let source = &mut tcp.ends[SOURCE];
-                source.write(now, tcp.size.unwrap_or(u64::MAX));
-                if tcp.size.is_some() {
-                    source.close(now);
+    /// A flow begins to send.
+    fn start(&mut self, now: Time, index: usize) {
+        let flow = &self.flows[index];
+        let (source, size) = (flow.source(), flow.size);
+        match &mut self.sockets[source.index()].transport {
+            Transport::Tcp(endpoint) => {
+                endpoint.write(now, size.unwrap_or(u64::MAX));
+                if size.is_some() {
+                    endpoint.close(now);
                 }
-                self.pump(now, index as usize, SOURCE);
+                self.pump(now, source);
             }
+            Transport::Datagrams(_) => self.wake(now, source),
+            Transport::Sink(_) => {}
         }
     }
 
@@ -272,140 +306,161 @@ impl Simulation {
 
     /// A connection of the background starts.
     fn connect(&mut self, now: Time, entry: u32, user: Option<u32>) {
-        let index = self.background.connect(now, entry, user, &mut self.network, &mut self.flows);
-        self.pump(now, index, SOURCE);
+        let (network, flows, sockets) = (&mut self.network, &mut self.flows, &mut self.sockets);
+        let index = self.background.connect(now, entry, user, network, flows, sockets);
+        self.start(now, index);
     }
 
     /// A connection of the background is over.
     fn finish_connection(&mut self, now: Time, index: usize) {
-        let next = self.background.finish(now, index - self.own, &mut self.flows[index]);
+        let flow = &mut self.flows[index];
+        let own = &self.sockets[flow.sockets()];
+        let next = self.background.finish(now, index - self.own, flow, own);
         self.schedule(next);
     }
 
-    fn send_datagram(&mut self, now: Time, index: u32) {
-        let flow = &mut self.flows[index as usize];
-        if flow.stop.is_some_and(|stop| now >= stop) {
-            return;
-        }
-        let Kind::Udp { source, .. } = &mut flow.kind else { unreachable!("only UDP flows send datagrams") };
-        let (number, gap) = source.emit();
-        let size = source.cbr().size;
-        if now + gap < self.end {
-            self.network.events.push(now + gap, Event::Datagram(index));
-        }
-        if let Some(number) = number {
-            self.emit(now, &mut Packet::udp(index as usize, now, number, size));
+    /// The timer of a socket fires.
+    fn wake(&mut self, now: Time, id: SocketId) {
+        let socket = &mut self.sockets[id.index()];
+        let index = socket.flow as usize;
+        match &mut socket.transport {
+            Transport::Tcp(endpoint) => {
+                let of_background = index >= self.own;
+                if !socket.alarm.fires(now) || (of_background && self.flows[index].is_over()) {
+                    return;
+                }
+                if endpoint.next_timer() <= now {
+                    endpoint.on_timer(now);
+                }
+                if of_background && socket.is_source && endpoint.state() == State::Closed {
+                    return self.finish_connection(now, index);
+                }
+                self.pump(now, id);
+            }
+            Transport::Datagrams(source) => {
+                if self.flows[index].stop.is_some_and(|stop| now >= stop) {
+                    return;
+                }
+                let (number, gap) = source.emit();
+                let size = source.cbr().size;
+                if now + gap < self.end {
+                    self.events.push(now + gap, Event::Timer(id));
+                }
+                if let Some(number) = number {
+                    self.emit(now, id, Packet::udp(index, now, number, size));
+                }
+            }
+            Transport::Sink(_) => {}
         }
     }
 
-    /// The timer of a host fires.
-    fn wake(&mut self, now: Time, host: u32) {
-        let (index, end) = (host as usize / 2, host as usize % 2);
-        let flow = &mut self.flows[index];
-        let vacant = index >= self.own && flow.is_over();
-        let Kind::Tcp(tcp) = &mut flow.kind else { unreachable!("only TCP hosts have timers") };
-        if tcp.alarms[end].fires(now) && !vacant {
-            if tcp.ends[end].next_timer() <= now {
-                tcp.ends[end].on_timer(now);
-            }
-            if index >= self.own && end == SOURCE && tcp.ends[end].state() == State::Closed {
-                return self.finish_connection(now, index);
-            }
-            self.pump(now, index, end);
+    /// A packet reaches its socket. One that no socket takes is gone, as at any host.
+    fn receive(&mut self, now: Time, id: PacketId) {
+        if self.recorder.capture.is_some() {
+            self.record(now, !self.network.pool[id].forward, id);
         }
-    }
-
-    /// A packet reaches its host.
-    fn receive(&mut self, now: Time, packet: &Packet) {
-        let (index, end) = (packet.flow as usize, if packet.forward { DESTINATION } else { SOURCE });
-        self.capture(now, end, packet);
+        let packet = &self.network.pool[id];
+        let (to, index) = (packet.to, packet.flow as usize);
+        let socket = &mut self.sockets[to.index()];
         let flow = &mut self.flows[index];
         flow.received += 1;
         if flow.measuring && packet.forward && packet.payload() > 0 {
             flow.meter.data(now, packet);
         }
-        if index >= self.own {
+        let of_background = index >= self.own;
+        if of_background {
             self.background.count(now, index - self.own, packet);
             if flow.is_over() {
-                return;
+                return self.network.pool.free(id);
             }
         }
-        match (&mut flow.kind, &packet.body) {
-            (Kind::Tcp(tcp), Body::Tcp(segment)) => {
-                tcp.ends[end].on_segment(now, segment, packet.ecn == CE);
-                if end == SOURCE
-                    && let Some(rtt) = tcp.ends[SOURCE].last_rtt_sample()
+        match (&mut socket.transport, &packet.body) {
+            (Transport::Tcp(endpoint), Body::Tcp(segment)) => {
+                endpoint.on_segment(now, segment, packet.ecn == CE);
+                if socket.is_source
+                    && let Some(rtt) = endpoint.last_rtt_sample()
                 {
-                    tcp.rtt = Some(rtt);
+                    flow.rtt = Some(rtt);
                     if flow.measuring {
                         flow.meter.rtt.record(rtt);
                     }
                 }
-                if tcp.note_finished(now) {
-                    if index >= self.own {
+                self.network.pool.free(id);
+                if flow.size.is_some() && flow.note_finished(now, &self.sockets[flow.sockets()]) {
+                    if of_background {
                         return self.finish_connection(now, index);
                     }
                     self.end_measuring(now, index);
                 }
-                self.pump(now, index, end);
+                return self.pump(now, to);
             }
-            (Kind::Udp { delivered, .. }, Body::Udp(datagram)) => *delivered += u64::from(datagram.len),
-            _ => unreachable!("a packet reaches the flow that sent it"),
+            (Transport::Sink(bytes), Body::Udp(datagram)) => *bytes += u64::from(datagram.len),
+            _ => {}
         }
+        self.network.pool.free(id);
     }
 
     /// Sends what an endpoint has to send, arms its timer, notes its window.
-    fn pump(&mut self, now: Time, index: usize, end: usize) {
-        loop {
-            let Kind::Tcp(tcp) = &mut self.flows[index].kind else { unreachable!("only TCP hosts have segments") };
-            let segment = tcp.ends[end].poll_transmit(now);
-            let Some(segment) = &segment else { break };
-            self.emit(now, &mut Packet::tcp(index, end == SOURCE, now, segment));
-        }
-        let flow = &mut self.flows[index];
-        let Kind::Tcp(tcp) = &mut flow.kind else { unreachable!("only TCP hosts have timers") };
-        let wanted = tcp.ends[end].next_timer();
+    fn pump(&mut self, now: Time, id: SocketId) {
+        let wanted = loop {
+            let socket = &mut self.sockets[id.index()];
+            let Some(endpoint) = socket.transport.tcp_mut() else { return };
+            let Some(segment) = &endpoint.poll_transmit(now) else { break endpoint.next_timer() };
+            let packet = Packet::tcp(socket.flow as usize, socket.is_source, now, segment);
+            self.emit(now, id, packet);
+        };
+        let socket = &mut self.sockets[id.index()];
         if wanted < Time::NEVER
-            && let Some(at) = tcp.alarms[end].want(wanted.max(now))
+            && let Some(at) = socket.alarm.want(wanted.max(now))
         {
-            self.network.events.push(at, Event::Timer((2 * index + end) as u32));
+            self.events.push(at, Event::Timer(id));
         }
-        if end == SOURCE {
+        if socket.is_source
+            && let Some(endpoint) = socket.transport.tcp()
+        {
+            let index = socket.flow as usize;
+            let flow = &mut self.flows[index];
             if flow.measuring {
-                flow.meter.cwnd.set(now, tcp.ends[SOURCE].congestion_control().cwnd());
+                flow.meter.cwnd.set(now, endpoint.congestion_control().cwnd());
             }
             if self.recorder.sampling == Sampling::OnChange && index < self.own {
-                self.recorder.sample_change(now, index, flow);
+                self.recorder.sample_change(now, index, flow, &self.sockets[flow.sockets()]);
             }
         }
     }
 
-    /// A packet leaves an endpoint: through the source host's processing, if it has any, into the network.
-    fn emit(&mut self, now: Time, packet: &mut Packet) {
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.sent += 1;
-        match &mut flow.processing {
-            Some(processing) if packet.forward => {
-                if let Some(at) = processing.push(now, *packet) {
-                    self.network.events.push(at, Event::Release(packet.flow));
+    /// A packet leaves a socket: through its host's processing, if it has any, into the network.
+    #[inline(always)]
+    fn emit(&mut self, now: Time, from: SocketId, packet: Packet) {
+        let socket = &mut self.sockets[from.index()];
+        self.flows[socket.flow as usize].sent += 1;
+        let id = self.network.pool.put(Packet { to: socket.peer, ..packet });
+        match &mut socket.processing {
+            Some(processing) => {
+                if let Some(at) = processing.push(now, id) {
+                    self.events.push(at, Event::Release(from));
                 }
             }
-            _ => self.send(now, packet),
+            None => self.send(now, from, id),
         }
     }
 
     #[inline(always)]
-    fn send(&mut self, now: Time, packet: &mut Packet) {
-        self.capture(now, if packet.forward { SOURCE } else { DESTINATION }, packet);
-        if self.network.send(now, packet) {
-            self.arrivals.push_back(*packet);
+    fn send(&mut self, now: Time, from: SocketId, id: PacketId) {
+        if self.recorder.capture.is_some() {
+            self.record(now, self.sockets[from.index()].is_source, id);
+        }
+        if self.network.send(now, id, self.sockets[from.index()].route, &mut self.events) {
+            self.arrivals.push_back(id);
         }
     }
 
-    #[inline]
-    fn capture(&mut self, now: Time, end: usize, packet: &Packet) {
-        if let Some((capture, host)) = &mut self.recorder.capture
-            && *host == end
+    /// A packet is at a socket, of the source or not.
+    #[inline(never)]
+    fn record(&mut self, now: Time, is_source: bool, id: PacketId) {
+        let packet = &self.network.pool[id];
+        if let Some((capture, at_source)) = &mut self.recorder.capture
+            && *at_source == is_source
             && (packet.flow as usize) < self.own
         {
             capture.record(now, packet);
@@ -414,13 +469,13 @@ impl Simulation {
 
     fn sample(&mut self, now: Time) {
         for (index, flow) in self.flows[..self.own].iter_mut().enumerate().filter(|(_, flow)| flow.start <= now) {
-            self.recorder.sample(now, index, flow);
+            self.recorder.sample(now, index, flow, &self.sockets[flow.sockets()]);
         }
         self.network.sample(now, &mut self.recorder.link_samples);
         if let Sampling::Every(interval) = self.recorder.sampling {
             let next = now + interval.max(Duration(1));
             if next < self.end {
-                self.network.events.push(next, Event::Sample);
+                self.events.push(next, Event::Sample);
             }
         }
     }
@@ -447,10 +502,15 @@ impl Simulation {
             self.network.take_changes(self.end, &mut self.recorder.link_samples);
         }
         let (own, connections) = self.flows.split_at(self.own);
+        let sockets = &self.sockets;
         let each = own.iter().enumerate();
-        let flows: Vec<_> =
-            each.map(|(index, flow)| flow.summary(self.warmup, self.end, self.network.lost(index))).collect();
-        let is_measured = |i: &usize| matches!(own[*i].kind, Kind::Tcp(_)) && flows[*i].measured_s > 0.0;
+        let flows: Vec<_> = each
+            .map(|(index, flow)| {
+                flow.summary(&sockets[flow.sockets()], self.warmup, self.end, self.network.lost(index))
+            })
+            .collect();
+        let is_tcp = |flow: &Flow| sockets[flow.source().index()].transport.tcp().is_some();
+        let is_measured = |i: &usize| is_tcp(&own[*i]) && flows[*i].measured_s > 0.0;
         let goodputs = (0..flows.len()).filter(is_measured).map(|i| flows[i].goodput_bps);
         let jain = jain(goodputs);
         let mut packets = self.network.log.take().map(|log| log.finish(self.end));
@@ -460,7 +520,7 @@ impl Simulation {
         }
         let lost = |place| self.network.lost(self.own + place);
         let measured_s = self.end.since(self.warmup).as_secs_f64();
-        let (background, fct) = self.background.summaries(connections, lost, measured_s);
+        let (background, fct) = self.background.summaries(connections, sockets, lost, measured_s);
         Ok(RunResult {
             background,
             fct,
@@ -469,7 +529,7 @@ impl Simulation {
             samples: self.recorder.samples,
             link_samples: self.recorder.link_samples,
             signals: self.recorder.signals,
-            engine: EngineStats { events: self.events, data_packets: self.network.data_packets() },
+            engine: EngineStats { events: self.served, data_packets: self.network.data_packets() },
             packets,
             capture: self.recorder.capture.map(|(capture, _)| capture.finish()),
             flows,
@@ -486,7 +546,7 @@ impl Simulation {
         let (tallies, under_way) = self.network.flow_tallies();
         for (index, flow) in self.flows.iter().enumerate() {
             let (tally, under_way) = (tallies[index], under_way[index]);
-            let processing = flow.processing.as_ref().map_or(0, |p| p.len());
+            let processing = in_processing(&self.sockets[flow.sockets()]);
             if flow.sent + tally.duplicated != flow.received + tally.gone + under_way + processing {
                 let detail = format!(
                     "{} sent, {} received, {tally:?}, {under_way} under way, {processing} in processing",

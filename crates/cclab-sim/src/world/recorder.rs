@@ -1,10 +1,8 @@
 //! Samples of flows and links, signals of laws, captures, as they come.
 
-use super::DESTINATION;
-use super::SOURCE;
 use super::capture::Capture;
 use super::config::Sampling;
-use crate::app::{Flow, Kind};
+use crate::app::{DESTINATION, Flow, SOURCE, Socket, Transport};
 use crate::measure::{FlowSamples, LinkSamples, Signals};
 use crate::tcp::Endpoint;
 use cclab_algo::{Duration, Rate, Time};
@@ -15,31 +13,34 @@ pub(super) struct Recorder {
     pub(super) samples: FlowSamples,
     pub(super) link_samples: LinkSamples,
     pub(super) signals: Signals,
-    pub(super) capture: Option<(Capture, usize)>,
+    /// The capture, and whether it is at the sources.
+    pub(super) capture: Option<(Capture, bool)>,
 }
 
 impl Recorder {
-    pub(super) fn sample(&mut self, now: Time, index: usize, flow: &mut Flow) {
+    /// A row of a flow, number `index`, whose sockets are these.
+    pub(super) fn sample(&mut self, now: Time, index: usize, flow: &mut Flow, own: &[Socket]) {
         if !flow.is_sampled() {
             return;
         }
-        match &flow.kind {
-            Kind::Tcp(tcp) => {
-                self.samples.push(now, index, &tcp.ends[SOURCE], tcp.rtt, &tcp.ends[DESTINATION]);
-                self.signals.push(now, index, &tcp.ends[SOURCE]);
+        match (&own[SOURCE].transport, &own[DESTINATION].transport) {
+            (Transport::Tcp(source), Transport::Tcp(destination)) => {
+                self.samples.push(now, index, source, flow.rtt, destination);
+                self.signals.push(now, index, source);
             }
-            Kind::Udp { delivered, .. } => self.samples.push_udp(now, index, *delivered),
+            (_, Transport::Sink(delivered)) => self.samples.push_udp(now, index, *delivered),
+            _ => {}
         }
     }
 
     /// A row if the window, the threshold or an RTT has changed since the last one.
-    pub(super) fn sample_change(&mut self, now: Time, index: usize, flow: &mut Flow) {
-        let Kind::Tcp(tcp) = &mut flow.kind else { return };
-        let law = tcp.ends[SOURCE].congestion_control();
-        let state = Some((law.cwnd(), law.ssthresh(), tcp.ends[SOURCE].info().srtt, tcp.rtt));
-        if state != tcp.sampled {
-            tcp.sampled = state;
-            self.sample(now, index, flow);
+    pub(super) fn sample_change(&mut self, now: Time, index: usize, flow: &mut Flow, own: &[Socket]) {
+        let Some(source) = own[SOURCE].transport.tcp() else { return };
+        let law = source.congestion_control();
+        let state = Some((law.cwnd(), law.ssthresh(), source.info().srtt, flow.rtt));
+        if state != flow.sampled {
+            flow.sampled = state;
+            self.sample(now, index, flow, own);
         }
     }
 }

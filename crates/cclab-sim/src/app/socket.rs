@@ -1,11 +1,58 @@
-//! What a host adds to its endpoint: a timer in the event queue, and time to process what it sends.
+//! Sockets: what a host has for each end of a connection or of a stream of datagrams, a timer in the event queue, and time
+//! to process what it sends.
 
-use crate::wire::Packet;
+use super::onoff::Datagrams;
+use crate::net::{PacketId, Route};
+use crate::tcp::Endpoint;
+use crate::wire::SocketId;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
 
-/// When a host wants to be woken, against what is in the event queue.
+/// One end of a flow.
+pub(crate) struct Socket {
+    pub(crate) transport: Transport,
+    pub(crate) alarm: Alarm,
+    /// The flow that it belongs to.
+    pub(crate) flow: u32,
+    /// Who gets what it sends, and on which way.
+    pub(crate) peer: SocketId,
+    pub(crate) route: Route,
+    /// Whether it sends the data of the flow.
+    pub(crate) is_source: bool,
+    pub(crate) processing: Option<Box<Processing>>,
+}
+
+/// What a socket speaks. Endpoints lie in it, not behind a pointer: nearly all sockets have one.
+#[expect(clippy::large_enum_variant, reason = "as it says")]
+pub(crate) enum Transport {
+    /// One side of a TCP connection.
+    Tcp(Endpoint),
+    /// A source of datagrams.
+    Datagrams(Datagrams),
+    /// Where datagrams go to, and how many bytes of them arrived.
+    Sink(u64),
+}
+
+impl Transport {
+    /// The endpoint of a connection.
+    pub(crate) fn tcp(&self) -> Option<&Endpoint> {
+        if let Transport::Tcp(endpoint) = self { Some(endpoint) } else { None }
+    }
+    /// The same.
+    pub(crate) fn tcp_mut(&mut self) -> Option<&mut Endpoint> {
+        if let Transport::Tcp(endpoint) = self { Some(endpoint) } else { None }
+    }
+}
+
+impl Socket {
+    /// A socket of `flow`, which sends to `peer`.
+    pub(crate) fn new(transport: Transport, flow: u32, peer: SocketId, route: Route, is_source: bool) -> Socket {
+        Socket { transport, alarm: Alarm::new(), flow, peer, route, is_source, processing: None }
+    }
+}
+
+/// When a socket wants to be woken, against what is in the event queue.
 ///
 /// A wanted time that moves later is left alone: the early entry fires, finds nothing due and arms the later
 /// one. At most two entries are live (a near one before a far one, such as pacing before retransmission); an
@@ -21,7 +68,7 @@ impl Alarm {
         Alarm { near: Time::NEVER, far: Time::NEVER }
     }
 
-    /// The host wants to be woken at `at`: the time of a new entry, if one is needed.
+    /// It wants to be woken at `at`: the time of a new entry, if one is needed.
     pub(crate) fn want(&mut self, at: Time) -> Option<Time> {
         (at < self.near).then(|| {
             self.far = self.near;
@@ -46,7 +93,7 @@ pub(crate) struct Processing {
     delay: Duration,
     max: Duration,
     rng: Stream,
-    packets: VecDeque<(Time, Packet)>,
+    packets: VecDeque<(Time, PacketId)>,
     last: Time,
 }
 
@@ -61,7 +108,7 @@ impl Processing {
     }
 
     /// Takes a packet in; says when it leaves, if it is the only one, so that its event is to be scheduled.
-    pub(crate) fn push(&mut self, now: Time, packet: Packet) -> Option<Time> {
+    pub(crate) fn push(&mut self, now: Time, packet: PacketId) -> Option<Time> {
         let delay = self.delay + Duration(self.rng.below(self.max.0.saturating_add(1)));
         self.last = self.last.max(now + delay);
         self.packets.push_back((self.last, packet));
@@ -69,7 +116,7 @@ impl Processing {
     }
 
     /// The first packet leaves; and when the next one does, if there is one.
-    pub(crate) fn pop(&mut self) -> (Packet, Option<Time>) {
+    pub(crate) fn pop(&mut self) -> (PacketId, Option<Time>) {
         let (_, packet) = self.packets.pop_front().expect("a release means a packet in processing");
         (packet, self.packets.front().map(|&(at, _)| at))
     }
