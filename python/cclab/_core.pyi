@@ -112,7 +112,7 @@ class CongestionControl:
         """The sender was idle, or did not use its window. By default the window that the endpoint proposes."""
 
 class AckEvent:
-    """An acknowledgement was taken in; fields as in `AckEvent` of `crates/cclab-algo/src/cc/mod.rs`."""
+    """An acknowledgement was taken in; fields as in `AckEvent` of `crates/cclab-algo/src/cc/law.rs`."""
 
     now_s: float
     acked_bytes: int

@@ -7,7 +7,7 @@
 //! ACKs through it: `cargo run -p cclab-algo --example aimd`.
 
 use cclab_algo::cc::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
 };
 use cclab_algo::params::{Kind, Params, Spec, Value};
 
@@ -34,7 +34,7 @@ const ENTRY: Entry = Entry {
             doc: "share of the window that congestion takes",
         },
     ],
-    build: &|cx, params| Box::new(Aimd::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Aimd::new(cx, params))),
 };
 
 /// AIMD's window law.

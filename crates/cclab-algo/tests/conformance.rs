@@ -102,6 +102,8 @@ struct Run {
     /// Its window is its own in recovery and after it too: it may come back before the endpoint says so.
     governs: bool,
     tracks: bool,
+    /// Whether it is told one-way delays.
+    one_way: bool,
     mss: u64,
     now: Time,
     phase: Phase,
@@ -118,12 +120,13 @@ struct Run {
 }
 
 impl Run {
-    fn new(law: Box<dyn CongestionControl>, mss: u64) -> Self {
+    fn new(law: Box<dyn CongestionControl>, mss: u64, one_way: bool) -> Self {
         let shown = show(&*law);
         Run {
             governs: law.governs_recovery(),
             tracks: law.tracks_packets(),
             law,
+            one_way,
             mss,
             now: Time::ZERO + Duration::from_secs(10_000), // later than the largest RTT
             phase: Phase::Open,
@@ -177,7 +180,7 @@ impl Run {
             self.srtt = if self.srtt == Duration::ZERO { r } else { (self.srtt * 7 + r) / 8 };
             self.min_rtt = if self.min_rtt == Duration::ZERO { r } else { self.min_rtt.min(r) };
         }
-        let one_way = rtt.map(|r| {
+        let one_way = rtt.filter(|_| self.one_way).map(|r| {
             let sent = self.now - r;
             OneWay { seq, sent, arrived: sent + Duration(r.0 / 256 * u64::from(forward)) }
         });
@@ -369,11 +372,13 @@ proptest! {
         for (entry, flavour, given) in variants() {
             let cx = Context { initial_window, initial_ssthresh, flavour, paced, ..Context::new(mss) };
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| {
-                let run = || {
-                    let mut run = Run::new(entry.make(&cx, &given).expect("legal parameters"), u64::from(mss));
+                let make = || entry.make(&cx, &given).expect("legal parameters");
+                let run = |one_way| {
+                    let mut run = Run::new(make(), u64::from(mss), one_way);
                     ops.iter().map(|op| { run.step(op); run.shown.clone() }).collect::<Vec<_>>()
                 };
-                assert!(run() == run(), "the same events gave another window");
+                // without one-way delays too, if it does not read them
+                assert!(run(true) == run(make().reads_one_way()), "the same events gave another window");
             }));
             prop_assert!(outcome.is_ok(), "{} ({flavour:?}, {given:?})", entry.name);
         }

@@ -357,6 +357,9 @@ impl CongestionControl for PythonLaw {
     fn governs_recovery(&self) -> bool {
         self.about.governs_recovery
     }
+    fn reads_one_way(&self) -> bool {
+        true
+    }
     fn failed(&self) -> Option<(Time, String)> {
         self.failed.clone()
     }
@@ -390,9 +393,9 @@ pub fn register_law(py: Python<'_>, class: Py<PyType>, about: &str) -> PyResult<
             summary: text(&about["summary"]),
             source: text(&about["source"]),
             params: params.leak(),
-            build: Box::leak(Box::new(move |cx: &Context, params: &Params| {
+            build: cc::Build::Interpreted(Box::leak(Box::new(move |cx: &Context, params: &Params| {
                 Box::new(PythonLaw::new(&class, known, cx, params)) as Box<dyn CongestionControl>
-            })),
+            }))),
         };
         cc::register(entry).map_err(error::unknown_name)
     })

@@ -2,9 +2,8 @@
 
 use crate::error;
 use cclab_algo::Rate;
-use cclab_algo::cc;
 use cclab_sim::measure::{Distribution, PacketRows, RunResult};
-use cclab_sim::scenario::{Limit, Link};
+use cclab_sim::scenario::{Limit, Link, Scenario, Traffic};
 use cclab_sim::world;
 use numpy::{Element, IntoPyArray};
 use pyo3::prelude::*;
@@ -31,7 +30,7 @@ impl Simulation {
             let scenario = error::scenario_from_json(scenario_json)?;
             let seed = seed.unwrap_or(scenario.seed);
             let sim = Mutex::new(Some(world::Simulation::new(&scenario, seed)));
-            let keeps_gil = names_a_law_of_python(&scenario.source);
+            let keeps_gil = needs_interpreter(&scenario);
             let simulated_s = scenario.duration.as_secs_f64();
             Ok(Simulation { sim, seed, simulated_s, links: scenario.links, keeps_gil })
         })
@@ -72,19 +71,13 @@ impl Simulation {
     }
 }
 
-/// Whether some `cc` in it is a law that was registered at run time.
-fn names_a_law_of_python(json: &serde_json::Value) -> bool {
-    use serde_json::Value;
-    let added = |name: &Value| {
-        name.as_str().is_some_and(|name| !cc::REGISTRY.iter().any(|e| e.name == name) && cc::find(name).is_some())
-    };
-    match json {
-        Value::Object(table) => table.iter().any(|(key, value)| {
-            (key == "cc" && (added(value) || added(&value["name"]))) || names_a_law_of_python(value)
-        }),
-        Value::Array(list) => list.iter().any(names_a_law_of_python),
-        _ => false,
-    }
+/// Whether a law in it is written in Python.
+fn needs_interpreter(scenario: &Scenario) -> bool {
+    let flows = scenario.flows.iter().filter_map(|flow| match &flow.traffic {
+        Traffic::Tcp { cc, .. } => Some(cc),
+        _ => None,
+    });
+    flows.chain(scenario.background.iter().map(|background| &background.cc)).any(|cc| cc.needs_interpreter())
 }
 
 fn tables<'py>(py: Python<'py>, result: RunResult, given: &[Link]) -> PyResult<Bound<'py, PyDict>> {

@@ -76,7 +76,7 @@ class Step:
     def on_ack(self, **event: Any) -> None:
         """An acknowledgement was taken in: `now_s`, `acked_bytes`, `rtt_s`, `delivery_rate_bps`, `ecn_echo` and so on.
 
-        The names are those of `AckEvent` in `crates/cclab-algo/src/cc/mod.rs`, times with `_s`, rates with `_bps`.
+        The names are those of `AckEvent` in `crates/cclab-algo/src/cc/law.rs`, times with `_s`, rates with `_bps`.
         """
         acked = event.setdefault("acked_bytes", self.mss)
         srtt, smallest = self._srtt_s, self._min_rtt_s

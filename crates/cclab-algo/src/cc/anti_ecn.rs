@@ -6,7 +6,8 @@
 
 use super::reno::Reno;
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Feedback, RestartEvent, TimeoutEvent, UndoEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Feedback, RestartEvent, TimeoutEvent,
+    UndoEvent,
 };
 
 pub(super) const ENTRY: Entry = Entry {
@@ -14,7 +15,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "Reno, growing as in slow start while every link has room to spare",
     source: "Kunniyur, ICC 2003",
     params: &[],
-    build: &|cx: &Context, _| Box::new(AntiEcn { reno: Reno::plain(cx) }),
+    build: Build::Native(|cx: &Context, _| Box::new(AntiEcn { reno: Reno::plain(cx) })),
 };
 
 /// Anti-ECN's window law.

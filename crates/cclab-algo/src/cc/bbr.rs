@@ -24,8 +24,8 @@
 
 use super::model::{Bubble, MaxFilter, Rounds};
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, Phase, RestartEvent,
-    TimeoutEvent, UndoEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, Phase,
+    RestartEvent, TimeoutEvent, UndoEvent,
 };
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::rng::Stream;
@@ -61,7 +61,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "detect a token-bucket policer by steady loss of 20 %, and send at the rate it lets through",
         },
     ],
-    build: &|cx, params| Box::new(Bbr::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Bbr::new(cx, params))),
 };
 
 /// Pacing gains of PROBE_BW, each for about one RTprop.

@@ -18,7 +18,7 @@
 
 use super::model::{Bubble, MaxFilter, Rounds};
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, LostEvent, Phase,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, LostEvent, Phase,
     RecoveredEvent, RestartEvent, Signal, TimeoutEvent, UndoEvent,
 };
 use crate::params::{Kind, Params, Spec, Value};
@@ -55,7 +55,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "loss in a round, of what was in flight, that is too much",
         },
     ],
-    build: &|cx, params| Box::new(Bbr3::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Bbr3::new(cx, params))),
 };
 
 /// Startup's pacing gain, 4 ln 2 (§5.6.1).

@@ -13,7 +13,8 @@
 //! * a loss: paper (1 − β) FlightSize; Linux ⌊β W⌋ with 819/1024.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
+    Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
@@ -82,7 +83,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ; the numbers follow the flavour, not this",
         },
     ],
-    build: &|cx, params| Box::new(Bic::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Bic::new(cx, params))),
 };
 
 /// Linux keeps its count for this long while W does not change (HZ/32).

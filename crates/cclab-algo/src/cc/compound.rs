@@ -5,7 +5,8 @@
 //! nothing here. W = cwnd + dwnd is kept, and dwnd.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
+    Window,
 };
 use crate::math::pow;
 use crate::params::{Kind, Params, Spec, Value};
@@ -75,7 +76,7 @@ pub(super) const ENTRY: Entry = Entry {
         },
         MAX_SSTHRESH,
     ],
-    build: &|cx, params| Box::new(Compound::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Compound::new(cx, params))),
 };
 
 /// Bounds of a tuned γ, in segments.

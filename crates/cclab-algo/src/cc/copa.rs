@@ -17,7 +17,7 @@
 
 use super::model::{MinWindow, Rounds};
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, Signal, TimeoutEvent, UndoEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, Signal, TimeoutEvent, UndoEvent,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::{Duration, Rate, Time};
@@ -44,7 +44,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "where the queue does not empty within five RTTs, 1/delta grows by one an RTT and halves on loss",
         },
     ],
-    build: &|cx, params| Box::new(Copa::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Copa::new(cx, params))),
 };
 
 const MIN_WINDOW: f64 = 2.0;

@@ -13,8 +13,8 @@
 //! * idle and application-limited time: the RFC counts neither in t; Linux leaves out idle time only.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, Signal, TimeoutEvent,
-    UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, Signal,
+    TimeoutEvent, UndoEvent, Window,
 };
 use crate::math::cbrt;
 use crate::params::{Kind, Params, Spec, Value};
@@ -75,7 +75,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ; the constants follow the flavour, not this",
         },
     ],
-    build: &|cx, params| Box::new(Cubic::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Cubic::new(cx, params))),
 };
 
 /// CUBIC's window law.

@@ -10,7 +10,7 @@
 
 use super::reno::Reno;
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, EcnUse, Entry, RestartEvent, TimeoutEvent, UndoEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, EcnUse, Entry, RestartEvent, TimeoutEvent, UndoEvent,
 };
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 
@@ -19,7 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "reduces by the share of bytes that were marked",
     source: "RFC 8257; Alizadeh et al., SIGCOMM 2010; Linux tcp_dctcp.c",
     params: PARAMS,
-    build: &|cx, params| Box::new(Dctcp::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Dctcp::new(cx, params))),
 };
 
 const PARAMS: &[Spec] = &[

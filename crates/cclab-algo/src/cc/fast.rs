@@ -15,7 +15,8 @@
 //! several packets the average weighs them all.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
+    Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
 
@@ -65,7 +66,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "a: below mi_threshold alpha is a W; 0 leaves alpha as it is, always",
         },
     ],
-    build: &|cx, params| Box::new(Fast::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Fast::new(cx, params))),
 };
 
 const MIN_WINDOW: f64 = 2.0;

@@ -11,7 +11,7 @@
 //! line through its two points. The table's coefficient is taken: it is the only one that gives the table.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
 };
 use crate::math::{exp, ln};
 use crate::params::{Kind, Params, Spec, Value};
@@ -40,7 +40,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whether a and b come from the RFC's table, rounded as Linux does, or from its formulas",
         },
     ],
-    build: &|cx, params| Box::new(Hstcp::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Hstcp::new(cx, params))),
 };
 
 /// Up to this window it is Reno.

@@ -14,7 +14,7 @@
 //! * Δ counts from the loss, in Linux from the end of recovery.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Phase, RecoveredEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Phase, RecoveredEvent,
     RestartEvent, TimeoutEvent, UndoEvent, Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
@@ -68,7 +68,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ",
         },
     ],
-    build: &|cx, params| Box::new(Htcp::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Htcp::new(cx, params))),
 };
 
 const BETA_MIN: f64 = 0.5;

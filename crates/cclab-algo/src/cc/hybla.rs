@@ -12,8 +12,8 @@
 //! Both stop at 65535 segments, and take 2¹⁶ for a larger 2^ρ, as Linux does.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Phase, RestartEvent, TimeoutEvent,
-    UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Phase, RestartEvent,
+    TimeoutEvent, UndoEvent, Window,
 };
 use crate::math::pow;
 use crate::params::{Flavour, Kind, Params, Spec, Value};
@@ -41,7 +41,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "each ACK counts as at most one segment, as in Linux: delayed ACKs halve the growth",
         },
     ],
-    build: &|cx, params| Box::new(Hybla::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Hybla::new(cx, params))),
 };
 
 /// Linux' largest window, in segments.

@@ -6,7 +6,7 @@
 //! up the segments acknowledged until α times them make one.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
 };
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
@@ -67,7 +67,7 @@ pub(super) const ENTRY: Entry = Entry {
         },
         MAX_SSTHRESH,
     ],
-    build: &|cx, params| Box::new(Illinois::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Illinois::new(cx, params))),
 };
 
 /// Illinois' window law.

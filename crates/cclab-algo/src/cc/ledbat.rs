@@ -6,7 +6,8 @@
 //! is one flavour. As the RFC has it there is no slow start, and the first window is two segments.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
+    Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::{Duration, Time};
@@ -57,7 +58,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "CURRENT_FILTER, samples whose smallest is the current delay (a small number, the RFC says)",
         },
     ],
-    build: &|cx, params| Box::new(Ledbat::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Ledbat::new(cx, params))),
 };
 
 /// INIT_CWND and MIN_CWND of RFC 6817 §2.5, segments.
@@ -161,6 +162,10 @@ impl CongestionControl for Ledbat {
 
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh_bytes()
+    }
+
+    fn reads_one_way(&self) -> bool {
+        true
     }
 
     fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -15,7 +15,8 @@
 //! the ACK instead of the arrival, and estimates the other end's tick.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, OneWay, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, OneWay, RestartEvent, TimeoutEvent, UndoEvent,
+    Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::{Duration, Time};
@@ -58,7 +59,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ",
         },
     ],
-    build: &|cx, params| Box::new(Lp::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Lp::new(cx, params))),
 };
 
 /// TCP-LP's window law.
@@ -206,6 +207,10 @@ impl CongestionControl for Lp {
 
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh_bytes()
+    }
+
+    fn reads_one_way(&self) -> bool {
+        true
     }
 
     fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {

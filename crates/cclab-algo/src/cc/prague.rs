@@ -12,7 +12,7 @@
 
 use super::reno::Reno;
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, EcnUse, Entry, RestartEvent, TimeoutEvent, UndoEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, EcnUse, Entry, RestartEvent, TimeoutEvent, UndoEvent,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::{Duration, Rate, Time};
@@ -22,7 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "DCTCP for the Internet: L4S marks, growth less dependent on the RTT",
     source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331; L4STeam tcp_prague.c",
     params: PARAMS,
-    build: &|cx, params| Box::new(Prague::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Prague::new(cx, params))),
 };
 
 const PARAMS: &[Spec] = &[

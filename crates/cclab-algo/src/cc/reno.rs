@@ -9,7 +9,7 @@
 //! each ACK counted as one segment, whatever it acknowledged, so that delayed ACKs halved the growth: `ack_counting`.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
 };
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 
@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "additive increase by one segment per RTT, halving on loss",
     source: "RFC 5681; Jacobson, SIGCOMM 1988; Linux tcp_cong.c",
     params: PARAMS,
-    build: &|cx, params| Box::new(Reno::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Reno::new(cx, params))),
 };
 
 const PARAMS: &[Spec] = &[Spec {

@@ -21,8 +21,8 @@
 //! * Retransmission by the option's bitmap belongs to loss recovery and is left out.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, OneWay, Phase, RestartEvent, TimeoutEvent, UndoEvent,
-    Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, OneWay, Phase, RestartEvent, TimeoutEvent,
+    UndoEvent, Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::{NANOS_PER_SEC, Time};
@@ -49,7 +49,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "the window stays as it is while the queue is within n ± delta; 0.5 is our choice, not the authors'",
         },
     ],
-    build: &|cx, params| Box::new(SantaCruz::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(SantaCruz::new(cx, params))),
 };
 
 const MIN_WINDOW: f64 = 2.0;
@@ -198,6 +198,10 @@ impl CongestionControl for SantaCruz {
 
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh_bytes()
+    }
+
+    fn reads_one_way(&self) -> bool {
+        true
     }
 
     fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -6,7 +6,7 @@
 //! legacy window. Linux saves up whole segments and rounds the share that it takes down.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
 };
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
@@ -50,7 +50,7 @@ pub(super) const ENTRY: Entry = Entry {
         },
         MAX_SSTHRESH,
     ],
-    build: &|cx, params| Box::new(Scalable::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Scalable::new(cx, params))),
 };
 
 /// Scalable TCP's window law.

@@ -16,7 +16,7 @@
 //! the window law, and is left out.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
     UndoEvent, Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
@@ -68,7 +68,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ; loss_factor's default follows the flavour, not this",
         },
     ],
-    build: &|cx, params| Box::new(Vegas::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Vegas::new(cx, params))),
 };
 
 /// What a timeout leaves in the paper.

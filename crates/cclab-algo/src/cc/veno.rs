@@ -13,7 +13,7 @@
 //! * outside of Open Linux does as Reno.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
     UndoEvent, Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
@@ -49,7 +49,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ",
         },
     ],
-    build: &|cx, params| Box::new(Veno::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Veno::new(cx, params))),
 };
 
 /// Linux is Reno up to this many RTT samples.

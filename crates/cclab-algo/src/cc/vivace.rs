@@ -21,7 +21,8 @@
 //! the rate. An interval in which the application limited the sender, or less than half was sent, counts for nothing.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, LostEvent, RestartEvent, TimeoutEvent, UndoEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, LostEvent, RestartEvent, TimeoutEvent,
+    UndoEvent,
 };
 use crate::math;
 use crate::params::{Kind, Params, Spec, Value};
@@ -59,7 +60,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "share of the rate that is tried above and below it",
         },
     ],
-    build: &|cx, params| Box::new(Vivace::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Vivace::new(cx, params))),
 };
 
 /// t of the utility.

@@ -13,8 +13,8 @@
 //! for a segment and sets it off against what is acknowledged later. Its clock ticks in jiffies, ours does not.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, Phase, RecoveredEvent, RestartEvent, TimeoutEvent,
-    UndoEvent, Window,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RecoveredEvent, RestartEvent,
+    TimeoutEvent, UndoEvent, Window,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::{Duration, Time};
@@ -41,7 +41,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose filter and whose reduction",
         },
     ],
-    build: &|cx, params| Box::new(Westwood::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Westwood::new(cx, params))),
 };
 
 /// Westwood's window law.

@@ -6,7 +6,7 @@
 
 use super::reno::Reno;
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Feedback, RestartEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Feedback, RestartEvent,
     TimeoutEvent, UndoEvent,
 };
 use crate::units::Duration;
@@ -16,7 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "the routers say by how much the window changes",
     source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
     params: &[],
-    build: &|cx: &Context, _| Box::new(Xcp { reno: Reno::plain(cx), srtt: Duration::ZERO }),
+    build: Build::Native(|cx: &Context, _| Box::new(Xcp { reno: Reno::plain(cx), srtt: Duration::ZERO })),
 };
 
 /// XCP's window law.

@@ -10,7 +10,7 @@
 //! Linux counts whole segments and wants three RTT samples in a round; the paper's flavour does neither.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
     UndoEvent, Window,
 };
 use crate::params::{Flavour, Kind, Params, Spec, Value};
@@ -78,7 +78,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "after more fast round trips than this since the last loss reno_count starts over",
         },
     ],
-    build: &|cx, params| Box::new(Yeah::new(cx, params)),
+    build: Build::Native(|cx, params| Box::new(Yeah::new(cx, params))),
 };
 
 /// Scalable's growth: one segment for as many acknowledged (0.01 W per round trip above).
