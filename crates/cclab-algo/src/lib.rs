@@ -5,10 +5,12 @@
 //!
 //! * [`cc`]: the congestion controls, one file each, and their [`cc::REGISTRY`].
 //! * [`slow_start`]: ways to leave slow start (HyStart, HyStart++).
+//! * [`estimate`]: round trips, windowed filters.
 //! * [`params`]: parameters with defaults and bounds.
 //! * [`units`], [`math`], [`rng`]: integer nanoseconds, platform-independent functions, named streams.
 
 pub mod cc;
+pub mod estimate;
 pub mod math;
 pub mod params;
 pub mod rng;

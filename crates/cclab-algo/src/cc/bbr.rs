@@ -22,11 +22,11 @@
 //! Where we depart from Linux: no segmentation offload, so its quantum is at its least (one segment below 1.2 Mbit/s,
 //! else two); BtlBw's window is exact where Linux keeps three candidates; RTprop starts with data, not with the SYN.
 
-use super::model::{Bubble, MaxFilter, Rounds};
 use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, Phase,
     RestartEvent, TimeoutEvent, UndoEvent,
 };
+use crate::estimate::{Bubble, MaxFilter, Rounds};
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
@@ -158,10 +158,10 @@ impl Bbr {
             pacing_rate: 0.0,
             seen_rtt: false,
             rounds: Rounds::default(),
-            btl_bw: MaxFilter::new(),
+            btl_bw: MaxFilter::default(),
             rt_prop: None,
             rt_prop_stamp: Time::ZERO,
-            bubble: Bubble::new(),
+            bubble: Bubble::default(),
             full_bw: 0.0,
             full_count: 0,
             full_pipe: false,
@@ -240,7 +240,7 @@ impl Bbr {
     fn update_bw(&mut self, ev: &AckEvent, app_limited: bool) {
         self.rounds.start = false;
         let Some(rate) = ev.delivery_rate else { return };
-        self.rounds.on_ack(ev);
+        self.rounds.on_ack(ev.prior_delivered, ev.delivered);
         self.conserve &= !self.rounds.start;
         let probing_bw = matches!(self.state, State::ProbeBw(_));
         let round_start = self.rounds.start;
@@ -334,7 +334,7 @@ impl Bbr {
     }
 
     fn probe_rtt(&mut self, ev: &AckEvent) {
-        self.bubble.mark(ev);
+        self.bubble.mark(ev.delivered, ev.bytes_in_flight);
         if self.probe_rtt_done.is_some() {
             self.probe_rtt_round_done |= self.rounds.start;
             if self.probe_rtt_round_done {

@@ -16,11 +16,11 @@
 //! The draft's summary table has inflight_longterm cap Drain too; its logic, which we follow, does not. Ranges of lost
 //! data in a round are counted as ACKs that marked losses, as Linux does. Linux' response to ECN is not in the draft.
 
-use super::model::{Bubble, MaxFilter, Rounds};
 use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, LostEvent, Phase,
     RecoveredEvent, RestartEvent, Signal, TimeoutEvent, UndoEvent,
 };
+use crate::estimate::{Bubble, MaxFilter, Rounds};
 use crate::params::{Kind, Params, Spec, Value};
 use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
@@ -235,13 +235,13 @@ impl Bbr3 {
             rs: Sample::default(),
             in_flight: 0.0,
             cwnd_limited: false,
-            max_bw: MaxFilter::new(),
+            max_bw: MaxFilter::default(),
             cycle: 0,
             bw: 0.0,
             bw_shortterm: infinite,
             inflight_shortterm: infinite,
             inflight_longterm: infinite,
-            bubble: Bubble::new(),
+            bubble: Bubble::default(),
             probe_rtt_min: None,
             probe_rtt_min_stamp: Time::ZERO,
             probe_rtt_expired: false,
@@ -254,7 +254,7 @@ impl Bbr3 {
             full_count: 0,
             full_bw_now: false,
             full_bw_reached: false,
-            extra_acked: MaxFilter::new(),
+            extra_acked: MaxFilter::default(),
             extra_start: Time::ZERO,
             extra_delivered: 0.0,
             acks: Acks::Init,
@@ -648,7 +648,7 @@ impl Bbr3 {
     }
 
     fn handle_probe_rtt(&mut self, ev: &AckEvent) {
-        self.bubble.mark(ev);
+        self.bubble.mark(ev.delivered, ev.bytes_in_flight);
         if self.probe_rtt_done.is_some() {
             self.probe_rtt_round_done |= self.rounds.start;
             if self.probe_rtt_round_done {
@@ -783,7 +783,7 @@ impl CongestionControl for Bbr3 {
         self.in_flight = self.segments(ev.bytes_in_flight);
         self.cwnd_limited = ev.may_grow;
         self.delivered = ev.delivered;
-        self.rounds.on_ack(ev);
+        self.rounds.on_ack(ev.prior_delivered, ev.delivered);
         if ev.phase == Phase::Recovery && self.phase != Phase::Recovery {
             self.recovery_began = self.rounds.count;
         }

@@ -8,6 +8,7 @@ use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
     Window,
 };
+use crate::estimate::{Round, Rtts};
 use crate::math::pow;
 use crate::params::{Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
@@ -100,10 +101,8 @@ pub struct Compound {
     dwnd: f64,
     prior_dwnd: f64,
     base_rtt: Duration,
-    /// The round: its end, the sum of its RTTs and their number.
-    round_end: u64,
-    sum_of_rtts: Duration,
-    samples: u64,
+    round: Round,
+    rtts: Rtts,
     /// Segments in the queue in the last round; NaN before the first.
     diff: f64,
     /// Mean of Reno's part of them before losses, if there was one.
@@ -126,9 +125,8 @@ impl Compound {
             dwnd: 0.0,
             prior_dwnd: 0.0,
             base_rtt: Duration::MAX,
-            round_end: 0,
-            sum_of_rtts: Duration::ZERO,
-            samples: 0,
+            round: Round::default(),
+            rtts: Rtts::default(),
             diff: f64::NAN,
             diff_reno: None,
         }
@@ -136,7 +134,7 @@ impl Compound {
 
     /// diff = (expected − actual) · base = W (1 − base/rtt) (eq. 4), with the round's mean RTT.
     fn measure(&mut self) {
-        let rtt = self.sum_of_rtts.0 as f64 / self.samples as f64;
+        let rtt = self.rtts.sum.0 as f64 / f64::from(self.rtts.count);
         self.diff = self.window.cwnd * (1.0 - self.base_rtt.0 as f64 / rtt.max(1.0)).max(0.0);
     }
 
@@ -153,7 +151,7 @@ impl Compound {
     }
 
     fn end_round(&mut self, ev: &AckEvent) {
-        if self.samples > 0 {
+        if self.rtts.count > 0 {
             self.measure();
             let change = self.change();
             if !self.window.in_slow_start() && ev.phase == Phase::Open && (ev.may_grow || change < 0.0) {
@@ -161,9 +159,7 @@ impl Compound {
                 self.window.cwnd = (self.window.cwnd + change).max(self.window.cwnd.min(2.0));
             }
         }
-        self.round_end = ev.snd_nxt;
-        self.sum_of_rtts = Duration::ZERO;
-        self.samples = 0;
+        self.rtts = Rtts::default();
     }
 
     /// A loss: cwnd = cwnd/2, dwnd = max((1 − β) W − cwnd/2, 0) (eq. 5); returns W, at least 2.
@@ -190,10 +186,9 @@ impl CongestionControl for Compound {
     fn on_ack(&mut self, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
-            self.sum_of_rtts += rtt;
-            self.samples += 1;
+            self.rtts.add(rtt);
         }
-        if ev.snd_una > self.round_end {
+        if self.round.is_over(ev.snd_una, ev.snd_nxt) {
             self.end_round(ev);
         }
         if !ev.may_grow {
@@ -262,8 +257,8 @@ mod tests {
             law.on_ack(&AckEvent {
                 acked_bytes: u64::from(MSS),
                 rtt: Some(Duration::from_micros(rtt_us)),
-                snd_una: if i == w { law.round_end + 1 } else { 0 },
-                snd_nxt: law.round_end + 1,
+                snd_una: if i == w { law.round.end + 1 } else { 0 },
+                snd_nxt: law.round.end + 1,
                 may_grow: true,
                 ..AckEvent::default()
             });

@@ -15,10 +15,10 @@
 //! above 1 ends with the first ACK that asks for the other direction, not with the round (Meta's), without which W swings
 //! for ever on long fat paths. Ours: W ≥ 2; a timeout begins slow start anew from one segment.
 
-use super::model::{MinWindow, Rounds};
 use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, Signal, TimeoutEvent, UndoEvent,
 };
+use crate::estimate::{MinWindow, Rounds};
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::{Duration, Rate, Time};
 
@@ -168,7 +168,7 @@ impl CongestionControl for Copa {
         if ev.delivered_bytes == 0 {
             return;
         }
-        self.rounds.on_ack(ev);
+        self.rounds.on_ack(ev.prior_delivered, ev.delivered);
         if let Some(rtt) = ev.rtt {
             self.rtt_min = self.smallest.update(ev.now, rtt, RTT_MIN_WINDOW);
             let standing = self.standing.update(ev.now, rtt, ev.srtt / 2);

@@ -12,6 +12,7 @@ use super::reno::Reno;
 use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, EcnUse, Entry, RestartEvent, TimeoutEvent, UndoEvent,
 };
+use crate::estimate::Round;
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -49,10 +50,10 @@ struct Dctcp {
     reno: Reno,
     g: f64,
     alpha: f64,
-    /// Bytes delivered and marked of the window of data that ends when `ends` is acknowledged.
+    /// The window of data, and of it the bytes delivered and marked.
+    round: Round,
     delivered: u64,
     marked: u64,
-    ends: u64,
     /// Marks reduce W again once this is acknowledged.
     reduced_until: u64,
     /// A loss was answered; its window is the one of the next ACK.
@@ -66,9 +67,9 @@ impl Dctcp {
             reno: Reno::plain(cx),
             g: params.number("g"),
             alpha: params.number("alpha"),
+            round: Round::default(),
             delivered: 0,
             marked: 0,
-            ends: 0,
             reduced_until: 0,
             lost: false,
             flavour: cx.flavour,
@@ -101,9 +102,9 @@ impl CongestionControl for Dctcp {
     fn on_ack(&mut self, ev: &AckEvent) {
         self.delivered += ev.delivered_bytes;
         self.marked += ev.ce_bytes.min(ev.delivered_bytes);
-        if ev.snd_una > self.ends && self.delivered > 0 {
+        if self.delivered > 0 && self.round.is_over(ev.snd_una, ev.snd_nxt) {
             self.update(self.marked as f64 / self.delivered as f64);
-            (self.delivered, self.marked, self.ends) = (0, 0, ev.snd_nxt);
+            (self.delivered, self.marked) = (0, 0);
         }
         if std::mem::take(&mut self.lost) {
             self.reduced_until = ev.snd_nxt;
@@ -167,7 +168,7 @@ mod tests {
 
     /// An ACK of a whole window of `segments`, of which `marked` carried a mark; the next begins with it.
     fn window(law: &mut Dctcp, segments: u64, marked: u64) {
-        let snd_una = law.ends + 1;
+        let snd_una = law.round.end + 1;
         law.on_ack(&AckEvent {
             acked_bytes: 1000 * segments,
             delivered_bytes: 1000 * segments,
@@ -218,7 +219,7 @@ mod tests {
         for (flavour, w) in [(Flavour::Paper, 56.055), (Flavour::Linux, 57.0)] {
             let mut law = law(flavour, 100);
             law.alpha = 0.8789;
-            (law.ends, law.delivered) = (1_000_000, 0);
+            (law.round.end, law.delivered) = (1_000_000, 0);
             let marked = |snd_una| AckEvent {
                 acked_bytes: 1000,
                 delivered_bytes: 1000,

@@ -18,6 +18,7 @@ use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
     Window,
 };
+use crate::estimate::Round;
 use crate::params::{Kind, Params, Spec, Value};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -86,8 +87,7 @@ pub struct Fast {
     /// Where W is going, and by how much for each segment acknowledged.
     target: f64,
     step: f64,
-    /// The round trip is over once this is acknowledged.
-    round_end: u64,
+    round: Round,
     /// Round trips since the last update.
     rounds: f64,
 }
@@ -107,7 +107,7 @@ impl Fast {
             window,
             base_rtt: f64::INFINITY,
             avg_rtt: f64::NAN,
-            round_end: 0,
+            round: Round::default(),
             rounds: 0.0,
         }
     }
@@ -148,7 +148,7 @@ impl Fast {
     /// Begins to count round trips afresh: the window stays until the next update.
     fn freeze(&mut self, snd_nxt: u64) {
         self.target = self.window.cwnd;
-        self.round_end = snd_nxt;
+        self.round.begin(snd_nxt);
         self.rounds = 0.0;
     }
 
@@ -180,8 +180,7 @@ impl CongestionControl for Fast {
                 let grown = self.window.cwnd + self.step * self.window.segments(ev.acked_bytes);
                 self.window.cwnd = grown.min(self.target);
             }
-            if ev.snd_una > self.round_end {
-                self.round_end = ev.snd_nxt;
+            if self.round.is_over(ev.snd_una, ev.snd_nxt) {
                 self.rounds += 1.0;
                 if self.rounds >= self.update_rtts {
                     self.rounds = 0.0;

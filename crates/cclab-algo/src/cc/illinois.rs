@@ -8,6 +8,7 @@
 use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
 };
+use crate::estimate::{Round, Rtts};
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
 use crate::units::Duration;
@@ -83,10 +84,8 @@ pub struct Illinois {
     beta: f64,
     base_rtt: Duration,
     max_rtt: Duration,
-    /// The round: its end, the sum of its RTTs and their number.
-    round_end: u64,
-    sum_of_rtts: Duration,
-    samples: u64,
+    round: Round,
+    rtts: Rtts,
     /// The delay has been large, and for so many rounds small again.
     was_large: bool,
     small_rounds: f64,
@@ -109,9 +108,8 @@ impl Illinois {
             beta: params.number("beta_max"),
             base_rtt: Duration::MAX,
             max_rtt: Duration::ZERO,
-            round_end: 0,
-            sum_of_rtts: Duration::ZERO,
-            samples: 0,
+            round: Round::default(),
+            rtts: Rtts::default(),
             was_large: false,
             small_rounds: 0.0,
             credit: 0.0,
@@ -149,19 +147,17 @@ impl Illinois {
 
     /// The round is over: α and β for the next.
     fn judge(&mut self) {
+        let rtts = std::mem::take(&mut self.rtts);
         if self.window.cwnd < self.window_threshold {
             (self.alpha, self.beta) = (1.0, self.beta_range.1);
-        } else if self.samples > 0 {
-            let mean = self.sum_of_rtts / self.samples;
-            let [da, dm] = [mean, self.max_rtt].map(|rtt| rtt.saturating_sub(self.base_rtt).0 as f64);
+        } else if rtts.count > 0 {
+            let [da, dm] = [rtts.mean(), self.max_rtt].map(|rtt| rtt.saturating_sub(self.base_rtt).0 as f64);
             let (alpha, beta) = (self.alpha_at(da, dm), self.beta_at(da, dm));
             (self.alpha, self.beta) = match self.linux {
                 true => ((alpha * 128.0).floor() / 128.0, (beta * 64.0).floor() / 64.0),
                 false => (alpha, beta),
             };
         }
-        self.sum_of_rtts = Duration::ZERO;
-        self.samples = 0;
     }
 
     fn decreased(&self, flight_size: u64) -> f64 {
@@ -188,12 +184,10 @@ impl CongestionControl for Illinois {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
             self.max_rtt = self.max_rtt.max(rtt);
-            self.sum_of_rtts += rtt;
-            self.samples += 1;
+            self.rtts.add(rtt);
         }
-        if ev.snd_una > self.round_end {
+        if self.round.is_over(ev.snd_una, ev.snd_nxt) {
             self.judge();
-            self.round_end = ev.snd_nxt;
         }
         if !ev.may_grow {
             return;
@@ -217,7 +211,7 @@ impl CongestionControl for Illinois {
         self.window.time_out(ev.first.then(|| self.decreased(ev.flight_size)));
         (self.alpha, self.beta) = (1.0, self.beta_range.1);
         (self.was_large, self.small_rounds) = (false, 0.0);
-        (self.sum_of_rtts, self.samples, self.credit) = (Duration::ZERO, 0, 0.0);
+        (self.rtts, self.credit) = (Rtts::default(), 0.0);
     }
 
     fn on_undo(&mut self, _ev: &UndoEvent) {
@@ -254,7 +248,7 @@ mod tests {
     }
     fn round(law: &mut Illinois, rtts: &[u64]) {
         for (i, &rtt) in rtts.iter().enumerate() {
-            let snd_una = if i + 1 == rtts.len() { law.round_end + 1 } else { 0 };
+            let snd_una = if i + 1 == rtts.len() { law.round.end + 1 } else { 0 };
             let rtt = Some(Duration::from_micros(rtt));
             law.on_ack(&AckEvent { rtt, snd_una, snd_nxt: snd_una, ..AckEvent::default() });
         }

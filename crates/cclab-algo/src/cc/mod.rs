@@ -28,7 +28,6 @@ mod illinois;
 mod law;
 mod ledbat;
 mod lp;
-mod model;
 mod newreno;
 mod prague;
 mod registry;

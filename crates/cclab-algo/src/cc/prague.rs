@@ -14,6 +14,7 @@ use super::reno::Reno;
 use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, EcnUse, Entry, RestartEvent, TimeoutEvent, UndoEvent,
 };
+use crate::estimate::Round;
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::{Duration, Rate, Time};
 
@@ -64,9 +65,9 @@ struct Prague {
     delivered: u64,
     marked: u64,
     ends: Time,
-    /// Real round trips since slow start ended; this one ends when `round_ends` is acknowledged.
+    round: Round,
+    /// Round trips since slow start ended.
     rounds: f64,
-    round_ends: u64,
     /// Marks reduce W again once this is acknowledged.
     reduced_until: u64,
     /// A loss was answered; its window is the one of the next ACK.
@@ -85,8 +86,8 @@ impl Prague {
             delivered: 0,
             marked: 0,
             ends: Time::ZERO,
+            round: Round::default(),
             rounds: 0.0,
-            round_ends: 0,
             reduced_until: 0,
             lost: false,
             srtt: Duration::ZERO,
@@ -104,9 +105,8 @@ impl Prague {
             (self.delivered, self.marked) = (0, 0);
             self.ends = ev.now + ev.srtt.max(self.rtt_virtual);
         }
-        if ev.snd_una > self.round_ends {
+        if self.round.is_over(ev.snd_una, ev.snd_nxt) {
             self.rounds += f64::from(!self.reno.window.in_slow_start());
-            self.round_ends = ev.snd_nxt;
         }
     }
 

@@ -19,6 +19,7 @@ use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
     UndoEvent, Window,
 };
+use crate::estimate::{Round, Rtts};
 use crate::params::{Kind, Params, Spec, Value};
 use crate::units::Duration;
 
@@ -89,37 +90,12 @@ pub struct Vegas {
     /// Smallest RTT of the connection.
     base_rtt: Duration,
     round: Round,
+    rtts: Rtts,
     /// Whether the last ACK found the sender in [`Phase::Open`]; otherwise Vegas is Reno.
     open: bool,
     /// The paper's slow start grows in this round; in the next it compares.
     doubling: bool,
     diff: f64,
-}
-
-/// From `end` having been the next offset to send, to its acknowledgement.
-struct Round {
-    end: u64,
-    min_rtt: Duration,
-    sum_of_rtts: Duration,
-    samples: u32,
-}
-
-impl Round {
-    fn new(end: u64) -> Self {
-        Round { end, min_rtt: Duration::MAX, sum_of_rtts: Duration::ZERO, samples: 0 }
-    }
-
-    fn add(&mut self, rtt: Duration) {
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.sum_of_rtts += rtt;
-        self.samples += 1;
-    }
-
-    /// The RTT by which the round is judged. The mean sees the queue that a doubling round builds towards its end;
-    /// the smallest is that of its first packet.
-    fn rtt(&self, linux: bool) -> Duration {
-        if linux { self.min_rtt } else { self.sum_of_rtts / u64::from(self.samples.max(1)) }
-    }
 }
 
 impl Vegas {
@@ -133,7 +109,8 @@ impl Vegas {
             linux: params.word("variant") == "linux",
             window: Window::new(cx),
             base_rtt: Duration::MAX,
-            round: Round::new(0),
+            round: Round::default(),
+            rtts: Rtts::default(),
             open: true,
             doubling: false, // the first ACK ends the round before the first
             diff: f64::NAN,
@@ -203,7 +180,8 @@ impl Vegas {
     fn follow(&mut self, ev: &AckEvent) {
         let open = ev.phase == Phase::Open;
         if open && !self.open {
-            self.round = Round::new(ev.snd_nxt);
+            self.round.begin(ev.snd_nxt);
+            self.rtts = Rtts::default();
         }
         self.open = open;
     }
@@ -213,17 +191,18 @@ impl CongestionControl for Vegas {
     fn on_ack(&mut self, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
-            self.round.add(rtt);
+            self.rtts.add(rtt);
         }
         self.follow(ev);
         if !self.open {
             self.reno(ev);
-        } else if ev.snd_una > self.round.end {
-            let round = std::mem::replace(&mut self.round, Round::new(ev.snd_nxt));
-            match round.samples {
+        } else if self.round.is_over(ev.snd_una, ev.snd_nxt) {
+            // The mean sees the queue that a doubling round builds towards its end; the smallest is that of its first packet.
+            let rtts = std::mem::take(&mut self.rtts);
+            match rtts.count {
                 0 => self.reno(ev),
                 n if self.linux && n <= TOO_FEW_SAMPLES => self.reno(ev),
-                _ => self.judge(round.rtt(self.linux), ev),
+                _ => self.judge(if self.linux { rtts.min } else { rtts.mean() }, ev),
             }
         } else if ev.may_grow && self.window.in_slow_start() && (self.linux || self.doubling) {
             self.window.slow_start(self.window.segments(ev.acked_bytes));
@@ -256,7 +235,7 @@ impl CongestionControl for Vegas {
     fn on_idle(&mut self, _ev: &IdleEvent) {
         if self.linux {
             self.base_rtt = Duration::MAX;
-            self.round = Round::new(self.round.end);
+            self.rtts = Rtts::default();
         }
     }
 
@@ -348,7 +327,7 @@ mod tests {
         s.law.round.end = 32 * MSS;
         assert_eq!(s.round(100), 64.0, "doubles");
         s.law.window.cwnd = 40.0;
-        s.law.round.min_rtt = Duration::from_millis(160);
+        s.law.rtts.min = Duration::from_millis(160);
         s.ack(160);
         // Diff = 40 · 60/100 = 24 > 1: W = ⌊40 · 100/160⌋ + 1
         assert_eq!((s.law.window.cwnd, s.law.window.ssthresh), (26.0, 26.0));
@@ -359,7 +338,7 @@ mod tests {
     fn linux_keeps_ssthresh_near_the_window() {
         let mut s = Sender::new(Flavour::Linux, 20, Some(1), 100);
         s.law.round.end = 0;
-        s.law.round.samples = 20;
+        s.law.rtts.count = 20;
         s.ack(100);
         assert_eq!((s.law.window.cwnd, s.law.window.ssthresh), (21.0, 15.0));
     }
@@ -432,7 +411,7 @@ mod tests {
     fn linux_wants_three_samples() {
         for (samples, grown) in [(1, 20.0), (2, 21.0)] {
             let mut s = Sender::new(Flavour::Linux, 20, Some(1), 100);
-            s.law.round.samples = samples;
+            s.law.rtts.count = samples;
             s.ack(100);
             assert_eq!(s.law.window.cwnd, grown);
         }
@@ -473,7 +452,7 @@ mod tests {
     #[test]
     fn disorder_suspends_vegas() {
         let mut s = Sender::new(Flavour::Linux, 20, Some(1), 100);
-        s.law.round.samples = 20;
+        s.law.rtts.count = 20;
         s.law.round.end = 100 * MSS; // the round would go on
         let disorder = AckEvent {
             acked_bytes: MSS,
@@ -484,7 +463,7 @@ mod tests {
         };
         s.law.on_ack(&disorder);
         s.law.on_ack(&AckEvent { phase: Phase::Open, ..disorder });
-        assert_eq!((s.law.round.end, s.law.round.samples), (21 * MSS, 0));
+        assert_eq!((s.law.round.end, s.law.rtts.count), (21 * MSS, 0));
     }
 
     /// Linux forgets the base RTT and the samples of the round after an idle time, but not where data went on and the
@@ -493,12 +472,12 @@ mod tests {
     fn idle_resets_the_base_in_linux() {
         for (flavour, kept) in [(Flavour::Linux, false), (Flavour::Paper, true)] {
             let mut s = Sender::new(flavour, 20, Some(1), 100);
-            s.law.round.samples = 7;
+            s.law.rtts.count = 7;
             s.law.on_restart(&RestartEvent { now: Time::ZERO, cwnd: 10_000, ssthresh: 15_000 });
-            assert_eq!((s.law.cwnd(), s.law.base_rtt != Duration::MAX, s.law.round.samples), (10_000, true, 7));
+            assert_eq!((s.law.cwnd(), s.law.base_rtt != Duration::MAX, s.law.rtts.count), (10_000, true, 7));
             s.law.on_idle(&IdleEvent { now: Time::ZERO, idle: Duration::from_secs(1), app_limited: true });
             assert_eq!(s.law.base_rtt != Duration::MAX, kept, "{flavour:?}");
-            assert_eq!(s.law.round.samples, if kept { 7 } else { 0 });
+            assert_eq!(s.law.rtts.count, if kept { 7 } else { 0 });
         }
     }
 

@@ -13,6 +13,7 @@ use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
     UndoEvent, Window,
 };
+use crate::estimate::{Round, Rtts};
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::units::Duration;
 
@@ -100,10 +101,8 @@ pub struct Yeah {
     linux: bool,
     window: Window,
     base_rtt: Duration,
-    /// The round trip is over once this is acknowledged; its smallest RTT and the number of its samples.
-    round_end: u64,
-    round_rtt: Duration,
-    samples: u32,
+    round: Round,
+    rtts: Rtts,
     open: bool,
     prior: State,
     state: State,
@@ -135,9 +134,8 @@ impl Yeah {
             linux: cx.flavour == Flavour::Linux,
             window: Window::new(cx),
             base_rtt: Duration::MAX,
-            round_end: 0,
-            round_rtt: Duration::MAX,
-            samples: 0,
+            round: Round::default(),
+            rtts: Rtts::default(),
             open: true,
             prior: state.clone(),
             state,
@@ -149,13 +147,9 @@ impl Yeah {
         if self.linux { segments.floor() } else { segments }
     }
 
-    fn begin_round(&mut self, snd_nxt: u64) {
-        (self.round_end, self.round_rtt, self.samples) = (snd_nxt, Duration::MAX, 0);
-    }
-
     /// The mode of the next round trip, and decongestion.
     fn judge(&mut self) {
-        let (base, rtt, w) = (self.base_rtt.0 as f64, self.round_rtt.0.max(1) as f64, self.window.cwnd);
+        let (base, rtt, w) = (self.base_rtt.0 as f64, self.rtts.min.0.max(1) as f64, self.window.cwnd);
         let queued = self.whole(w * (rtt - base).max(0.0) / rtt);
         self.state.queued = queued;
         if queued <= self.alpha && rtt - base <= base / self.phi {
@@ -213,24 +207,23 @@ impl CongestionControl for Yeah {
     fn on_ack(&mut self, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
-            self.round_rtt = self.round_rtt.min(rtt);
-            self.samples += 1;
+            self.rtts.add(rtt);
         }
         let open = ev.phase == Phase::Open;
         if open && !self.open {
-            self.begin_round(ev.snd_nxt);
+            self.round.begin(ev.snd_nxt);
+            self.rtts = Rtts::default();
         }
         self.open = open;
         if !ev.may_grow {
             return;
         }
         self.grow(self.window.segments(ev.acked_bytes));
-        if ev.snd_una > self.round_end {
-            let enough = if self.linux { TOO_FEW_SAMPLES } else { 0 };
-            if self.samples > enough {
+        if self.round.is_over(ev.snd_una, ev.snd_nxt) {
+            if self.rtts.count > if self.linux { TOO_FEW_SAMPLES } else { 0 } {
                 self.judge();
             }
-            self.begin_round(ev.snd_nxt);
+            self.rtts = Rtts::default();
         }
     }
 
@@ -258,7 +251,7 @@ impl CongestionControl for Yeah {
     fn on_idle(&mut self, _ev: &IdleEvent) {
         if self.linux {
             self.base_rtt = Duration::MAX;
-            self.begin_round(self.round_end);
+            self.rtts = Rtts::default();
         }
     }
 
@@ -292,7 +285,7 @@ mod tests {
     fn judged(flavour: Flavour, w: u32, rtt_ms: u64) -> Yeah {
         let mut law = law(flavour, w);
         law.base_rtt = Duration::from_millis(100);
-        law.round_rtt = Duration::from_millis(rtt_ms);
+        law.rtts.min = Duration::from_millis(rtt_ms);
         law.judge();
         law
     }
@@ -335,7 +328,7 @@ mod tests {
     #[test]
     fn reno_count_starts_over() {
         let mut law = judged(Flavour::Linux, 1000, 112);
-        law.round_rtt = Duration::from_millis(100);
+        law.rtts.min = Duration::from_millis(100);
         (0..50).for_each(|_| law.judge());
         assert_eq!((law.state.reno_count, law.state.fast_rounds), (446.0, 50.0));
         law.judge();

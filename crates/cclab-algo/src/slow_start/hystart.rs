@@ -4,6 +4,7 @@
 //! thresholds and the treatment of pacing are those of Linux `tcp_cubic.c` (6.x).
 
 use crate::cc::{AckEvent, Context, Window};
+use crate::estimate::{Round, Rtts};
 use crate::units::{Duration, Time};
 
 /// Below this window (segments) nothing is looked for.
@@ -11,7 +12,7 @@ const LOW_WINDOW: f64 = 16.0;
 /// Two ACKs at most this far apart belong to one train.
 const ACK_SPACING: Duration = Duration::from_millis(2);
 /// The delay is judged from the ninth sample of a round on.
-const MIN_SAMPLES: u32 = 8;
+const TOO_FEW_SAMPLES: u32 = 8;
 
 /// The state of HyStart; a round ends when the data outstanding at its start is acknowledged.
 #[derive(Clone, Debug)]
@@ -19,12 +20,11 @@ pub struct HyStart {
     paced: bool,
     mss: f64,
     found: bool,
+    round: Round,
     round_start: Time,
-    round_end: u64,
+    rtts: Rtts,
     /// Last ACK of the train; one gap longer than [`ACK_SPACING`] ends the train for the round.
     last_ack: Time,
-    round_rtt: Duration,
-    samples: u32,
 }
 
 impl HyStart {
@@ -34,29 +34,26 @@ impl HyStart {
             paced: cx.paced,
             mss: f64::from(cx.mss),
             found: false,
+            round: Round::default(),
             round_start: Time::ZERO,
-            round_end: 0,
+            rtts: Rtts::default(),
             last_ack: Time::ZERO,
-            round_rtt: Duration::MAX,
-            samples: 0,
         }
     }
 
     /// Looks again, after a timeout.
     pub fn restart(&mut self) {
         self.found = false;
-        self.round_end = 0;
+        self.round = Round::default();
     }
 
     /// Takes in an ACK of slow start; `true` once the path is found to be full.
     pub fn on_ack(&mut self, ev: &AckEvent, min_rtt: Duration, window: &Window) -> bool {
         let Some(rtt) = ev.rtt.filter(|_| !self.found) else { return false };
-        if ev.snd_una > self.round_end {
+        if self.round.is_over(ev.snd_una, ev.snd_nxt) {
             self.round_start = ev.now;
             self.last_ack = ev.now;
-            self.round_end = ev.snd_nxt;
-            self.round_rtt = Duration::MAX;
-            self.samples = 0;
+            self.rtts = Rtts::default();
         }
         if window.cwnd < LOW_WINDOW {
             return false;
@@ -91,12 +88,8 @@ impl HyStart {
     }
 
     fn delay_rose(&mut self, rtt: Duration, min_rtt: Duration) -> bool {
-        self.round_rtt = self.round_rtt.min(rtt);
-        if self.samples < MIN_SAMPLES {
-            self.samples += 1;
-            return false;
-        }
-        self.round_rtt > min_rtt + delay_threshold(min_rtt)
+        self.rtts.add(rtt);
+        self.rtts.count > TOO_FEW_SAMPLES && self.rtts.min > min_rtt + delay_threshold(min_rtt)
     }
 }
 

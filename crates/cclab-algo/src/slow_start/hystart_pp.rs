@@ -4,6 +4,7 @@
 
 use super::hystart::delay_threshold;
 use crate::cc::{AckEvent, Context};
+use crate::estimate::{Round, Rtts};
 use crate::units::Duration;
 
 const N_RTT_SAMPLE: u32 = 8;
@@ -19,10 +20,10 @@ pub struct HyStartPlusPlus {
     l: f64,
     /// Only the initial slow start is watched (§4.3: SHOULD).
     active: bool,
-    round_end: u64,
+    round: Round,
     last_round_min_rtt: Duration,
-    current_round_min_rtt: Duration,
-    rtt_sample_count: u32,
+    /// currentRoundMinRTT, and rttSampleCount.
+    current_round: Rtts,
     css: Option<Css>,
 }
 
@@ -39,10 +40,9 @@ impl HyStartPlusPlus {
         HyStartPlusPlus {
             l: if cx.paced { f64::INFINITY } else { L_UNPACED },
             active: true,
-            round_end: 0,
+            round: Round::default(),
             last_round_min_rtt: Duration::MAX,
-            current_round_min_rtt: Duration::MAX,
-            rtt_sample_count: 0,
+            current_round: Rtts::default(),
             css: None,
         }
     }
@@ -58,7 +58,7 @@ impl HyStartPlusPlus {
         if !self.active {
             return false;
         }
-        if ev.snd_una > self.round_end {
+        if self.round.is_over(ev.snd_una, ev.snd_nxt) {
             // The round in which CSS was entered counts as its first, partial as it may be.
             if let Some(css) = &mut self.css {
                 css.rounds += 1;
@@ -67,15 +67,11 @@ impl HyStartPlusPlus {
                     return true;
                 }
             }
-            self.last_round_min_rtt = self.current_round_min_rtt;
-            self.current_round_min_rtt = Duration::MAX;
-            self.rtt_sample_count = 0;
-            self.round_end = ev.snd_nxt;
+            self.last_round_min_rtt = std::mem::take(&mut self.current_round).min;
         }
         if let Some(rtt) = ev.rtt {
-            self.current_round_min_rtt = self.current_round_min_rtt.min(rtt);
-            self.rtt_sample_count += 1;
-            if self.rtt_sample_count >= N_RTT_SAMPLE {
+            self.current_round.add(rtt);
+            if self.current_round.count >= N_RTT_SAMPLE {
                 self.judge();
             }
         }
@@ -83,7 +79,7 @@ impl HyStartPlusPlus {
     }
 
     fn judge(&mut self) {
-        let current = self.current_round_min_rtt;
+        let current = self.current_round.min;
         match &self.css {
             None => {
                 let last = self.last_round_min_rtt;
@@ -191,7 +187,7 @@ mod tests {
     fn seven_samples_are_too_few() {
         let mut path = Path::new(false);
         path.round(40);
-        path.snd_una = path.law.round_end;
+        path.snd_una = path.law.round.end;
         for k in 1..=8 {
             path.snd_una += 1;
             let (snd_una, snd_nxt) = (path.snd_una, path.snd_una + 100);
