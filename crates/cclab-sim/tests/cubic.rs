@@ -13,7 +13,7 @@ use support::*;
 /// leave 948), SACK, an ACK for every packet, initial window 2; 200 s, the first 20 s left out.
 fn run_alone(beta: Option<f64>) -> RunResult {
     let queue = Queue::DropTail { limit: Limit::Packets(17) };
-    let slow = |name| Link { queue, ..link(name, Some(1_500_000), Duration::from_millis(40)) };
+    let slow = |name| Link { queue: queue.clone(), ..link(name, Some(1_500_000), Duration::from_millis(40)) };
     let fast = |name| link(name, Some(10_000_000), Duration::ZERO);
     let mut scenario = path(200.0, fast("source"), fast("back-from-sink"));
     scenario.links.extend([slow("bottleneck"), fast("sink"), slow("bottleneck-reverse"), fast("back-to-source")]);

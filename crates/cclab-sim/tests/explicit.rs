@@ -33,7 +33,7 @@ fn step(k: f64, limit: u64) -> Queue {
         ecn: true,
         hard_drop: false,
     };
-    Queue::Red { limit: Limit::Packets(limit), red }
+    Queue::new(Limit::Packets(limit), red)
 }
 
 fn marks_on(law: &str) -> Flow {
@@ -107,7 +107,7 @@ fn shares(run: &RunResult) -> (f64, f64) {
 #[test]
 fn xcp_is_fair_at_once() {
     let rtt = Duration::from_millis(50);
-    let queue = Queue::Xcp { limit: Limit::Packets(500), xcp: xcp::Config::PAPER };
+    let queue = Queue::new(Limit::Packets(500), xcp::Config::PAPER);
     let mut scenario = with_queue(4.0, 100 * MBIT, rtt, queue);
     scenario.warmup = rtt * 40;
     scenario.flows = (0..10)
@@ -140,7 +140,7 @@ fn transfer(quick: Option<u64>, queue: Queue) -> f64 {
 #[test]
 fn quick_start_saves_round_trips() {
     let limit = Limit::Packets(2000);
-    let router = |threshold| Queue::QuickStart { limit, quick_start: quick_start::Config { threshold } };
+    let router = |threshold| Queue::new(limit, quick_start::Config { threshold });
     let plain = transfer(None, router(0.9));
     let quick = transfer(Some(41 * MBIT), router(0.9));
     assert!(quick <= plain - 0.4, "{quick} s for {plain} s");
@@ -153,9 +153,9 @@ fn quick_start_saves_round_trips() {
 /// to a virtual queue, however short it is.
 #[test]
 fn anti_ecn_fills_an_idle_path() {
-    let queue = Queue::AntiEcn { limit: Limit::Packets(800), anti_ecn: anti_ecn::Config { share: 0.9 } };
+    let queue = Queue::new(Limit::Packets(800), anti_ecn::Config { share: 0.9 });
     let goodput = |law, busy| {
-        let mut scenario = with_queue(5.0, 100 * MBIT, Duration::from_millis(100), queue);
+        let mut scenario = with_queue(5.0, 100 * MBIT, Duration::from_millis(100), queue.clone());
         let config = Config { initial_ssthresh: Some(20 * 1448), pacing: Pacing::On, ..Config::linux(1448) };
         scenario.flows = vec![bulk("flow", law, config)];
         if busy {

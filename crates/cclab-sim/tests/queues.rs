@@ -27,7 +27,7 @@ fn written(queue: &str) -> Queue {
     let text = format!(
         "duration = '1 s'\n[network]\nrate = '10 Mbit/s'\nrtt = '50 ms'\nqueue = {{ {queue} }}\n[[flows]]\ncc = 'reno'\n"
     );
-    Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}")).links[0].queue
+    Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}")).links[0].queue.clone()
 }
 
 /// Every discipline that there is, with room for `n` packets.
@@ -45,7 +45,7 @@ fn a_served_link_is_a_lazy_link() {
     let codel = codel::Config { target: never, interval: never, mtu: 1500, ecn: true, ce_threshold: None };
     let change = |s, rate| Change { at: Time::ZERO + Duration::from_secs(s), rate: Some(Rate(rate)), delay: None };
     for limit in [Limit::Packets(7), Limit::Bytes(9000)] {
-        let [lazy, served] = [Queue::DropTail { limit }, Queue::Codel { limit, codel }].map(|queue| {
+        let [lazy, served] = [Queue::DropTail { limit }, Queue::new(limit, codel)].map(|queue| {
             let mut scenario = bottleneck(20.0, 5_000_000, 40, queue);
             scenario.warmup = Duration::from_secs(2);
             scenario.record = Record { samples: Sampling::OnChange, packets: true, capture: None };

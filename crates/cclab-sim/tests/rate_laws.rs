@@ -72,7 +72,7 @@ fn two(law: &str, buffer: u64, seconds: f64, warmup: u64) -> RunResult {
 /// The path of the reference runs W1: 1.5 Mbit/s, 80 ms, 17 waiting; 1000 bytes on the wire, an ACK for each packet.
 fn w1(law: &str) -> RunResult {
     let queue = Queue::DropTail { limit: Limit::Packets(17) };
-    let slow = |name| Link { queue, ..link(name, Some(1_500_000), Duration::from_millis(40)) };
+    let slow = |name| Link { queue: queue.clone(), ..link(name, Some(1_500_000), Duration::from_millis(40)) };
     let fast = |name| link(name, Some(10_000_000), Duration::ZERO);
     let mut scenario = path(200.0, fast("source"), fast("back-from-sink"));
     scenario.links.extend([slow("bottleneck"), fast("sink"), slow("bottleneck-reverse"), fast("back-to-source")]);

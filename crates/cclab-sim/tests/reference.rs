@@ -11,7 +11,7 @@ use support::*;
 /// the wire, an ACK for every packet, initial window 2, minimum RTO 200 ms; 200 s, the first 20 s left out.
 fn w1(law: &str, recovery: Recovery) -> Scenario {
     let bottleneck = Queue::DropTail { limit: Limit::Packets(17) };
-    let slow = |name| Link { queue: bottleneck, ..link(name, Some(1_500_000), Duration::from_millis(40)) };
+    let slow = |name| Link { queue: bottleneck.clone(), ..link(name, Some(1_500_000), Duration::from_millis(40)) };
     let fast = |name| link(name, Some(10_000_000), Duration::ZERO);
     let mut scenario = path(200.0, fast("source"), fast("back-from-sink"));
     scenario.links.extend([slow("bottleneck"), fast("sink"), slow("bottleneck-reverse"), fast("back-to-source")]);

@@ -1,13 +1,13 @@
 //! `[[flows]]`: who sends what, from when on, with which options.
 
 use super::background::WITH_MEAN;
-use super::link::bdp_bytes;
 use super::network::{Ends, Graph, Network, Path};
 use super::quantity::{Amount, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, TIME, Words};
 use super::reader::{Kind, Mistakes, Table};
 use super::tcp::{PACKET_SIZE, TcpSpec};
 use super::{Flow, Traffic};
 use crate::app::workload::Variate;
+use crate::net::queue::bdp_bytes;
 use cclab_algo::{Duration, Rate, Time};
 
 /// One entry of `[[flows]]`.

@@ -10,7 +10,7 @@ use cclab_algo::{Duration, Rate, Time};
 use serde_json::{Map, Value as Json, json};
 
 /// A link as written; what it leaves open is `None`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct LinkSpec {
     /// `None` is infinitely fast.
     pub(super) rate: Option<Rate>,
@@ -45,6 +45,8 @@ pub(super) struct Surroundings<'s> {
     pub(super) packet: u64,
     /// Index of the flow with this label.
     pub(super) flow: &'s dyn Fn(&str) -> Option<usize>,
+    /// Where to note what only shows now.
+    pub(super) mistakes: &'s Mistakes,
 }
 
 const UNLIMITED: &str = "unlimited";
@@ -63,7 +65,7 @@ impl LinkSpec {
         LinkSpec {
             rate: None,
             delay: Some(Duration::ZERO),
-            queue: QueueSpec::UNLIMITED,
+            queue: QueueSpec::before(None),
             overhead: 0,
             losses: Vec::new(),
             place: LossPlace::BeforeQueue,
@@ -118,7 +120,7 @@ impl LinkSpec {
     }
 
     pub(super) fn read_queue(&mut self, t: &mut Table) {
-        self.queue = self.queue.overridden(t, self.rate);
+        self.queue = self.queue.clone().overridden(t, self.rate);
     }
 
     fn read_loss(&mut self, t: &mut Table) {
@@ -225,13 +227,6 @@ impl LinkSpec {
             }
         }
     }
-}
-
-/// `billionths` · rate · rtt, in bytes, rounded down; saturates.
-pub(super) fn bdp_bytes(rate: Rate, rtt: Duration, billionths: u64) -> u64 {
-    let bits_ns = u128::from(rate.0) * u128::from(rtt.0);
-    let scaled = bits_ns.checked_mul(u128::from(billionths)).map(|x| x / (8 * 1_000_000_000 * 1_000_000_000));
-    scaled.and_then(|x| u64::try_from(x).ok()).unwrap_or(u64::MAX)
 }
 
 const NONE: &str = "none";

@@ -4,6 +4,7 @@
 //! what runs: no detour through floating point.
 
 use super::reader::{Kind, alternatives, nearest, show};
+pub(super) use crate::net::queue::field::Amount;
 use cclab_algo::{Duration, Rate};
 use serde_json::{Value as Json, json};
 
@@ -56,7 +57,7 @@ const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// A length of time.
 pub(super) struct Times {
-    min: Duration,
+    pub(super) min: Duration,
 }
 /// A length of time, zero allowed.
 pub(super) const TIME: Times = Times { min: Duration::ZERO };
@@ -100,17 +101,6 @@ pub(super) struct Or<K>(pub(super) &'static str, pub(super) K);
 pub(super) struct Amounts {
     /// Whether a length of time is meaningful.
     pub(super) time: bool,
-}
-
-/// An amount of data, not yet resolved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Amount {
-    Packets(u64),
-    Bytes(u64),
-    /// What the link carries in this time.
-    Time(Duration),
-    /// In billionths of a BDP.
-    Bdp(u64),
 }
 
 /// Largest amounts: a petabyte, 10¹² packets, 10⁶ BDP.
@@ -442,30 +432,39 @@ impl Kind for Name {
     }
 }
 
+/// Which of these words it is.
+pub(super) fn one_of(json: &Json, words: &[&str]) -> Result<usize, String> {
+    let Some(text) = json.as_str() else {
+        return Err(format!("{} is not one of {}", show(json), words.join(", ")));
+    };
+    let found = words.iter().position(|word| *word == text);
+    found.ok_or_else(|| format!("unknown {}{}", show(json), alternatives(text, words.iter().copied())))
+}
+
 impl<T: Copy + PartialEq> Kind for Words<T> {
     type Value = T;
     fn read(&self, json: &Json) -> Result<T, String> {
-        let words = || self.0.iter().map(|(w, _)| *w);
-        let Some(text) = json.as_str() else {
-            return Err(format!("{} is not one of {}", show(json), words().collect::<Vec<_>>().join(", ")));
-        };
-        let found = self.0.iter().find(|(w, _)| *w == text);
-        found.map(|(_, value)| *value).ok_or_else(|| format!("unknown {}{}", show(json), alternatives(text, words())))
+        let words: Vec<&str> = self.0.iter().map(|(w, _)| *w).collect();
+        one_of(json, &words).map(|index| self.0[index].1)
     }
     fn write(&self, value: &T) -> Json {
         self.0.iter().find(|(_, v)| v == value).map_or(Json::Null, |(w, _)| json!(w))
     }
 }
 
+/// `None` if it is this word, else what it was read as.
+pub(super) fn or_word<T>(word: &str, json: &Json, value: Result<T, String>) -> Result<Option<T>, String> {
+    if json.as_str() == Some(word) {
+        return Ok(None);
+    }
+    let quantity = json.as_str().is_some_and(|text| split(text).is_some());
+    value.map(Some).map_err(|why| if quantity { why } else { format!("{why}, or \"{word}\"") })
+}
+
 impl<K: Kind> Kind for Or<K> {
     type Value = Option<K::Value>;
     fn read(&self, json: &Json) -> Result<Self::Value, String> {
-        if json.as_str() == Some(self.0) {
-            return Ok(None);
-        }
-        let quantity = json.as_str().is_some_and(|text| split(text).is_some());
-        let or = |why| if quantity { why } else { format!("{why}, or \"{}\"", self.0) };
-        self.1.read(json).map(Some).map_err(or)
+        or_word(self.0, json, self.1.read(json))
     }
     fn write(&self, value: &Self::Value) -> Json {
         value.as_ref().map_or(json!(self.0), |v| self.1.write(v))

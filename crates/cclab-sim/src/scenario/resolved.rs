@@ -106,22 +106,7 @@ fn queue_json(queue: &Queue) -> Json {
         Limit::Packets(n) => (Some(n), None),
         Limit::Bytes(n) => (None, Some(n)),
     };
-    json!({ "discipline": discipline(queue), "limit_packets": packets, "limit_bytes": bytes })
-}
-
-fn discipline(queue: &Queue) -> &'static str {
-    match queue {
-        Queue::DropTail { .. } => "droptail",
-        Queue::Red { .. } => "red",
-        Queue::AntiEcn { .. } => "anti-ecn",
-        Queue::QuickStart { .. } => "quick-start",
-        Queue::Xcp { .. } => "xcp",
-        Queue::Codel { .. } => "codel",
-        Queue::Step { .. } => "step",
-        Queue::FqCodel { .. } => "fq-codel",
-        Queue::Pie { .. } => "pie",
-        Queue::DualPi2 { .. } => "dualpi2",
-    }
+    json!({ "discipline": queue.discipline(), "limit_packets": packets, "limit_bytes": bytes })
 }
 
 fn loss_json(Loss { applies_to, model }: &Loss) -> Json {

@@ -1,14 +1,35 @@
 //! Anti-ECN: clears the bit where there is no room to spare. S. Kunniyur, "AntiECN Marking", ICC 2003.
 
-use super::{Discipline, Verdict, View};
+use super::field::Field;
+use super::{Discipline, Entry, FIFO, Kind, LIMIT, Parameters, Queue, Verdict, View};
 use crate::wire::{Feedback, Packet};
 use cclab_algo::Time;
+use cclab_algo::rng::Stream;
+
+/// Anti-ECN's router in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "anti-ecn",
+    summary: "drop-tail beside a router that clears anti-ECN's bit where there is no room to spare",
+    source: "Kunniyur, ICC 2003",
+    fields: &[LIMIT, Field::probability("share", 0.9, "rate of the virtual queue, of the link's")],
+    lane: FIFO,
+    build: |params, around| Ok(Queue::new(around.limit(params), Config { share: params.get("share") })),
+};
 
 /// Parameters of the router.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Rate of the virtual queue, as a share of the link's.
     pub share: f64,
+}
+
+impl Parameters for Config {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn start(&self, _: Stream) -> Kind {
+        Kind::Arrival(Box::new(AntiEcn::new(*self)))
+    }
 }
 
 /// An anti-ECN router: beside a drop-tail queue a virtual one, a little slower, which every packet passes.

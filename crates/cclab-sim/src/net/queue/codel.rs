@@ -2,10 +2,43 @@
 //!
 //! With ECN as in Linux (`codel_impl.h`): a packet that is marked instead of dropped is sent, and no other is looked at.
 
-use super::{Fifo, Ledger, Scheduler, View};
+use super::field::{Domain, Field, Params};
+use super::{Around, ECN, Entry, FIFO, Fifo, Kind, LIMIT, Ledger, Parameters, Queue, Scheduler, View};
 use crate::net::Reason;
 use crate::wire::Packet;
+use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
+
+/// CoDel in the registry; its values are those of RFC 8289 §4.4.
+pub const ENTRY: Entry = Entry {
+    name: "codel",
+    summary: "controlled delay: drops ever faster while packets wait longer than the target",
+    source: "RFC 8289",
+    fields: &[LIMIT, TARGET, INTERVAL, MTU, ECN, CE_THRESHOLD],
+    lane: FIFO,
+    build: |params, around| Ok(Queue::new(around.limit(params), Config::new(params, around))),
+};
+
+pub(super) const TARGET: Field =
+    Field::time("target", Duration::from_millis(5), "acceptable standing delay in the queue").at_least(Duration(1));
+pub(super) const INTERVAL: Field = Field::time(
+    "interval",
+    Duration::from_millis(100),
+    "within it the delay must be below the target once: a worst-case RTT",
+)
+.at_least(Duration(1));
+pub(super) const MTU: Field = Field::optional(
+    "mtu",
+    Domain::SIZE,
+    "auto",
+    "bytes that may always wait; the largest packet of the flows unless given",
+);
+pub(super) const CE_THRESHOLD: Field = Field::optional(
+    "ce_threshold",
+    Domain::TIME,
+    "off",
+    "packets that know ECN and waited longer than this are marked anyway",
+);
 
 /// Parameters of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +53,27 @@ pub struct Config {
     pub ecn: bool,
     /// Packets of such transports that waited longer than this are marked, whatever the law says (Linux).
     pub ce_threshold: Option<Duration>,
+}
+
+impl Config {
+    pub(super) fn new(params: &Params, around: &Around) -> Config {
+        Config {
+            target: params.get("target"),
+            interval: params.get("interval"),
+            mtu: params.get::<Option<u64>>("mtu").unwrap_or(around.packet),
+            ecn: params.get("ecn"),
+            ce_threshold: params.get("ce_threshold"),
+        }
+    }
+}
+
+impl Parameters for Config {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn start(&self, _: Stream) -> Kind {
+        Kind::Served(Box::new(Codel::new(*self)))
+    }
 }
 
 /// When the law drops; one for each queue it rules.

@@ -3,11 +3,51 @@
 //! Scalable senders (ECT(1), and CE) have a queue of their own with a shallow ramp of marks; the classic queue is ruled by a
 //! PI controller whose probability is squared for it and coupled into the other.
 
-use super::{Fifo, Ledger, Scheduler, View};
+use super::field::{Amount, Field, Params};
+use super::pie::GAIN;
+use super::{Entry, Fifo, Kind, Ledger, Parameters, Queue, Refusal, Scheduler, View};
 use crate::net::Reason;
 use crate::wire::Packet;
 use crate::wire::ecn::{CE, ECT1};
+use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
+
+/// DualPI2 in the registry; its values are those of RFC 9332 appendix A.1, Tupdate and the gains as its text has them.
+pub const ENTRY: Entry = Entry {
+    name: "dualpi2",
+    summary: "two coupled queues: L4S senders see marks and hardly any delay, the others a PI controller",
+    source: "RFC 9332",
+    fields: &[
+        Field::amount("limit", Amount::Time(Duration::from_millis(250)), "largest amount waiting in both queues")
+            .or("unlimited"),
+        Field::time("target", Duration::from_millis(15), "delay of the classic queue to be kept").at_least(Duration(1)),
+        Field::time("interval", Duration::from_millis(16), "time between updates of the probability")
+            .at_least(Duration(1)),
+        Field::number("alpha", 0.16, GAIN, "gain of the deviation from the target, 1/s"),
+        Field::number("beta", 3.2, GAIN, "gain of the change since the last update, 1/s"),
+        Field::number(
+            "coupling",
+            2.0,
+            (0.1, 100.0),
+            "k: the low-latency queue marks with k times the root of the other's probability",
+        ),
+        Field::time(
+            "ramp_min",
+            Duration::from_micros(800),
+            "delay up to which the low-latency queue marks nothing of its own",
+        ),
+        Field::time("ramp_max", Duration::from_micros(1200), "delay from which on it marks everything"),
+        Field::choice("scheduler", &["weighted", "shifted"], "whose turn it is: by weight, or who has waited longer"),
+        Field::time(
+            "shift",
+            Duration::from_millis(50),
+            "shifted: so much longer do low-latency packets seem to have waited",
+        ),
+        Field::probability("classic_share", 1.0 / 16.0, "weighted: share of the bytes that is the classic queue's"),
+    ],
+    lane: |packet| u64::from(is_low_latency(packet)),
+    build: |params, around| Ok(Queue::new(around.limit(params), Config::new(params)?)),
+};
 
 /// Parameters of DualPI2.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +73,41 @@ pub struct Config {
     pub shift: Duration,
     /// Share of the bytes that is the classic queue's by weight, while both have packets.
     pub classic_share: f64,
+}
+
+impl Config {
+    fn new(params: &Params) -> Result<Config, Refusal> {
+        let (ramp_min, ramp_max) = (params.get("ramp_min"), params.get("ramp_max"));
+        if ramp_max < ramp_min {
+            return Err(Refusal::new("ramp_max", "{ramp_max} is below ramp_min, {ramp_min}"));
+        }
+        Ok(Config {
+            target: params.get("target"),
+            interval: params.get("interval"),
+            alpha: params.get("alpha"),
+            beta: params.get("beta"),
+            coupling: params.get("coupling"),
+            ramp_min,
+            ramp_max,
+            shifted: params.get::<&str>("scheduler") == "shifted",
+            shift: params.get("shift"),
+            classic_share: params.get("classic_share"),
+        })
+    }
+}
+
+impl Parameters for Config {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn start(&self, _: Stream) -> Kind {
+        Kind::Served(Box::new(DualPi2::new(*self)))
+    }
+}
+
+/// Whether a packet belongs to the low-latency queue: its sender is scalable, or it is marked (RFC 9332 §2.5.1).
+fn is_low_latency(packet: &Packet) -> bool {
+    matches!(packet.ecn, ECT1 | CE)
 }
 
 /// DualPI2 at work.
@@ -170,7 +245,7 @@ impl Scheduler for DualPi2 {
         if view.full {
             return Err(Reason::Dropped);
         }
-        let queue = if matches!(packet.ecn, ECT1 | CE) { &mut self.low } else { &mut self.classic };
+        let queue = if is_low_latency(&packet) { &mut self.low } else { &mut self.classic };
         queue.push(view.now, packet);
         Ok(())
     }

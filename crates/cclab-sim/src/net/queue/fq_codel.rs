@@ -3,13 +3,37 @@
 //! Deficit round robin over the queues of hashed flows, those with little to send first; CoDel on each of them.
 
 use super::codel::{self, Law};
-use super::{Fifo, Ledger, Scheduler, View};
+use super::field::{Amount, Field};
+use super::{ECN, Entry, Fifo, Kind, Ledger, Parameters, Queue, Scheduler, View};
 use crate::net::Reason;
 use crate::wire::Packet;
 use cclab_algo::Time;
 use cclab_algo::rng::Stream;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+
+/// FQ-CoDel in the registry; its values are those of RFC 8290 §4 and §5.2.
+pub const ENTRY: Entry = Entry {
+    name: "fq-codel",
+    summary: "fair queueing by deficit round robin, sparse flows first, CoDel on each queue",
+    source: "RFC 8290",
+    fields: &[
+        Field::amount("limit", Amount::Packets(10_240), "largest amount waiting in all queues").or("unlimited"),
+        Field::integer("flows", 1024, (1, 65_536), "queues over which flows are hashed"),
+        Field::size("quantum", 1514, 1_000_000, "bytes that a queue may send in one turn"),
+        codel::TARGET,
+        codel::INTERVAL,
+        codel::MTU,
+        ECN,
+        codel::CE_THRESHOLD,
+    ],
+    lane: five_tuple,
+    build: |params, around| {
+        let codel = codel::Config::new(params, around);
+        let config = Config { flows: params.get("flows"), quantum: params.get("quantum"), codel };
+        Ok(Queue::new(around.limit(params), config))
+    },
+};
 
 /// An overflow drops half the bytes of the fattest queue, but at most so many packets (RFC 8290 §4.1).
 const DROP_BATCH: usize = 64;
@@ -23,6 +47,20 @@ pub struct Config {
     pub quantum: u64,
     /// CoDel of each queue.
     pub codel: codel::Config,
+}
+
+impl Parameters for Config {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn start(&self, rng: Stream) -> Kind {
+        Kind::Served(Box::new(FqCodel::new(*self, rng)))
+    }
+}
+
+/// Addresses and ports are those of flow and direction.
+fn five_tuple(packet: &Packet) -> u64 {
+    u64::from(packet.flow) << 1 | u64::from(packet.forward)
 }
 
 /// The queue of the flows of one hash value.
@@ -62,11 +100,10 @@ impl FqCodel {
         }
     }
 
-    /// The hash value of a packet. Addresses and ports are those of flow and direction.
+    /// The hash value of a packet.
     fn hash(&self, packet: &Packet) -> u32 {
-        let five_tuple = u64::from(packet.flow) << 1 | u64::from(packet.forward);
         // SplitMix64 (Steele, Lea & Flood 2014)
-        let mut x = (self.perturbation ^ five_tuple).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = (self.perturbation ^ five_tuple(packet)).wrapping_add(0x9e37_79b9_7f4a_7c15);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((x ^ (x >> 31)) % self.config.flows) as u32

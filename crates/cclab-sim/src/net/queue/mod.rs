@@ -4,10 +4,15 @@
 //! header); the link stays lazy, as with drop-tail, which asks nobody. A [`Scheduler`] keeps the packets itself and is
 //! asked again whenever the transmitter is free (CoDel, fair queueing, DualPI2): such a link is *served*, at the price of
 //! an event for each packet's departure.
+//!
+//! To add one: a file beside this one, a `mod` line and an entry in [`REGISTRY`].
 
 pub mod anti_ecn;
 pub mod codel;
+pub mod droptail;
 pub mod dualpi2;
+mod entry;
+pub mod field;
 pub mod fq_codel;
 pub mod pie;
 pub mod quick_start;
@@ -15,22 +20,47 @@ pub mod red;
 pub mod step;
 pub mod xcp;
 
-use codel::Codel;
-use dualpi2::DualPi2;
-use fq_codel::FqCodel;
-use pie::Pie;
-use red::Red;
-use step::Step;
+pub use entry::{Around, Entry, FIFO, Refusal, bdp_bytes};
 
+use self::field::{Amount, Field};
 use super::Reason;
 use crate::wire::Packet;
 use crate::wire::ecn::CE;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
 use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::sync::Arc;
 
-/// A queue discipline.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Every queue discipline there is, in the order in which `cclab list queues` shows them.
+pub static REGISTRY: &[Entry] = &[
+    droptail::ENTRY,
+    // decide when a packet arrives
+    red::ENTRY,
+    step::ENTRY,
+    // keep the packets
+    codel::ENTRY,
+    fq_codel::ENTRY,
+    pie::ENTRY,
+    dualpi2::ENTRY,
+    // drop-tail beside a router that writes congestion headers
+    anti_ecn::ENTRY,
+    quick_start::ENTRY,
+    xcp::ENTRY,
+];
+
+/// `limit` of most disciplines: as much as Linux's.
+pub const LIMIT: Field = Field::amount(
+    "limit",
+    Amount::Packets(1000),
+    "largest amount waiting, in packets, bytes, time or BDP, or \"unlimited\"",
+)
+.or("unlimited");
+/// `ecn` of those that signal.
+pub const ECN: Field = Field::flag("ecn", true, "packets of transports that know ECN are marked instead of dropped");
+
+/// A queue in front of a link: small, and cheap to clone.
+#[derive(Clone, Debug)]
 pub enum Queue {
     /// First-in first-out, the newest dropped when full. The limit is of packets waiting; the one being
     /// sent does not count.
@@ -38,85 +68,41 @@ pub enum Queue {
         /// Largest number waiting.
         limit: Limit,
     },
-    /// Random early detection.
-    Red {
+    /// With a discipline.
+    Active {
         /// Largest number waiting.
         limit: Limit,
         /// Its parameters.
-        red: red::Config,
-    },
-    /// Drop-tail beside a router that clears anti-ECN's bit.
-    AntiEcn {
-        /// Largest number waiting.
-        limit: Limit,
-        /// Its parameters.
-        anti_ecn: anti_ecn::Config,
-    },
-    /// Drop-tail beside a router that approves Quick-Start requests.
-    QuickStart {
-        /// Largest number waiting.
-        limit: Limit,
-        /// Its parameters.
-        quick_start: quick_start::Config,
-    },
-    /// Drop-tail beside an XCP router.
-    Xcp {
-        /// Largest number waiting.
-        limit: Limit,
-        /// Its parameters.
-        xcp: xcp::Config,
-    },
-    /// Controlled delay.
-    Codel {
-        /// Largest number waiting.
-        limit: Limit,
-        /// Its parameters.
-        codel: codel::Config,
-    },
-    /// Marking at a step threshold.
-    Step {
-        /// Largest number waiting.
-        limit: Limit,
-        /// Its parameters.
-        step: step::Config,
-    },
-    /// Fair queueing with controlled delay.
-    FqCodel {
-        /// Largest number waiting.
-        limit: Limit,
-        /// Its parameters.
-        fq_codel: fq_codel::Config,
-    },
-    /// Proportional integral controller enhanced.
-    Pie {
-        /// Largest number waiting.
-        limit: Limit,
-        /// Its parameters.
-        pie: pie::Config,
-    },
-    /// Dual queue, coupled.
-    DualPi2 {
-        /// Largest number waiting.
-        limit: Limit,
-        /// Its parameters.
-        dualpi2: dualpi2::Config,
+        parameters: Arc<dyn Parameters>,
     },
 }
 
+/// Parameters of a discipline, checked.
+pub trait Parameters: Debug + Send + Sync {
+    /// Name of the discipline.
+    fn name(&self) -> &'static str;
+    /// The discipline at work, its queue empty; it draws from `rng`.
+    fn start(&self, rng: Stream) -> Kind;
+}
+
 impl Queue {
+    /// A queue with a discipline.
+    pub fn new(limit: Limit, parameters: impl Parameters + 'static) -> Queue {
+        Queue::Active { limit, parameters: Arc::new(parameters) }
+    }
+
+    /// Name of its discipline.
+    pub fn discipline(&self) -> &'static str {
+        match self {
+            Queue::DropTail { .. } => droptail::ENTRY.name,
+            Queue::Active { parameters, .. } => parameters.name(),
+        }
+    }
+
     /// Largest number waiting.
     pub fn limit(&self) -> Limit {
         match *self {
-            Queue::DropTail { limit }
-            | Queue::Red { limit, .. }
-            | Queue::Step { limit, .. }
-            | Queue::Codel { limit, .. }
-            | Queue::FqCodel { limit, .. }
-            | Queue::Pie { limit, .. }
-            | Queue::DualPi2 { limit, .. }
-            | Queue::AntiEcn { limit, .. }
-            | Queue::QuickStart { limit, .. }
-            | Queue::Xcp { limit, .. } => limit,
+            Queue::DropTail { limit } | Queue::Active { limit, .. } => limit,
         }
     }
 }
@@ -128,6 +114,11 @@ pub enum Limit {
     Packets(u64),
     /// Bytes waiting.
     Bytes(u64),
+}
+
+impl Limit {
+    /// Whatever comes.
+    pub const UNLIMITED: Limit = Limit::Packets(u64::MAX);
 }
 
 /// What a discipline sees of its link.
@@ -282,7 +273,7 @@ impl Fifo {
 }
 
 /// Who decides about the packets of a link.
-pub(super) enum Kind {
+pub enum Kind {
     /// Room alone.
     DropTail,
     /// Somebody when they arrive.
@@ -294,19 +285,20 @@ pub(super) enum Kind {
 impl Kind {
     /// The discipline of a link; its draws are from `stream`.
     pub(super) fn new(queue: &Queue, stream: Stream) -> Kind {
-        match *queue {
+        match queue {
             Queue::DropTail { .. } => Kind::DropTail,
-            Queue::AntiEcn { anti_ecn, .. } => Kind::Arrival(Box::new(anti_ecn::AntiEcn::new(anti_ecn))),
-            Queue::QuickStart { quick_start, .. } => {
-                Kind::Arrival(Box::new(quick_start::QuickStart::new(quick_start, stream)))
-            }
-            Queue::Xcp { xcp, .. } => Kind::Arrival(Box::new(xcp::Xcp::new(xcp))),
-            Queue::Red { red, .. } => Kind::Arrival(Box::new(Red::new(red, stream))),
-            Queue::Step { step, .. } => Kind::Arrival(Box::new(Step::new(step))),
-            Queue::Codel { codel, .. } => Kind::Served(Box::new(Codel::new(codel))),
-            Queue::FqCodel { fq_codel, .. } => Kind::Served(Box::new(FqCodel::new(fq_codel, stream))),
-            Queue::Pie { pie, .. } => Kind::Served(Box::new(Pie::new(pie, stream))),
-            Queue::DualPi2 { dualpi2, .. } => Kind::Served(Box::new(DualPi2::new(dualpi2))),
+            Queue::Active { parameters, .. } => parameters.start(stream),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// There are networks of 400,000 links.
+    #[test]
+    fn a_queue_is_small() {
+        assert!(size_of::<Queue>() <= 32, "{}", size_of::<Queue>());
     }
 }

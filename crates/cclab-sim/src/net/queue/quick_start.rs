@@ -1,16 +1,36 @@
 //! Quick-Start's router: RFC 4782 §3.3 and appendix E.
 
-use super::{Discipline, Verdict, View};
+use super::field::Field;
+use super::{Discipline, Entry, FIFO, Kind, LIMIT, Parameters, Queue, Verdict, View};
 use crate::wire::quick_start::{code_of, nonce_mask, rate_of};
 use crate::wire::{Feedback, Packet};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
+
+/// Quick-Start's router in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "quick-start",
+    summary: "drop-tail beside a router that approves Quick-Start requests",
+    source: "RFC 4782",
+    fields: &[LIMIT, Field::probability("threshold", 0.9, "share of the link's rate up to which it approves")],
+    lane: FIFO,
+    build: |params, around| Ok(Queue::new(around.limit(params), Config { threshold: params.get("threshold") })),
+};
 
 /// Parameters of the router.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Up to this share of the link's rate requests are approved.
     pub threshold: f64,
+}
+
+impl Parameters for Config {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn start(&self, rng: Stream) -> Kind {
+        Kind::Arrival(Box::new(QuickStart::new(*self, rng)))
+    }
 }
 
 /// Length of the slots in which rates are counted (appendix E).

@@ -1,12 +1,52 @@
 //! Random Early Detection: Floyd & Jacobson, *Random Early Detection Gateways for Congestion Avoidance*, IEEE/ACM ToN 1(4),
 //! 1993; gentle: Floyd 2000; adaptive: Floyd, Gummadi & Shenker, *Adaptive RED*, 2001.
 
-use super::{Discipline, Verdict, View};
+use super::field::{Amount, Domain, Field, Params, Value};
+use super::{Around, Discipline, ECN, Entry, FIFO, Kind, LIMIT, Limit, Parameters, Queue, Refusal, Verdict, View};
 use crate::wire::Packet;
-use cclab_algo::math::pow;
+use cclab_algo::math::{exp, pow};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 
+/// RED in the registry. Unless told, it is that of ns-2 and ns-3; adaptive RED finds its thresholds and weight itself.
+pub const ENTRY: Entry = Entry {
+    name: "red",
+    summary: "random early detection: signals rise with the average queue; gentle, adaptive",
+    source: "Floyd & Jacobson, ToN 1993",
+    fields: &[
+        LIMIT,
+        automatic(Field::amount("min", Amount::Packets(5), "average below which nothing is signalled, or \"auto\"")),
+        automatic(Field::amount(
+            "max",
+            Amount::Packets(15),
+            "average at which max_p is reached, or \"auto\": three times min",
+        )),
+        automatic(Field::probability("weight", 0.002, "weight of a sample in the average, or \"auto\"")),
+        Field::probability("max_p", 0.02, "probability of a signal just below max"),
+        Field::flag("gentle", true, "from max to twice that the probability rises to 1 instead of jumping"),
+        Field::flag("wait", true, "no signal before 1/p packets after the last"),
+        Field::flag("adaptive", false, "max_p follows the average; min, max and weight are \"auto\" unless given"),
+        Field::flag("by_size", false, "the probability is proportional to a packet's size"),
+        Field::optional(
+            "packet_size",
+            Domain::SIZE,
+            "auto",
+            "bytes of a mean packet; the largest of the flows unless given",
+        ),
+        ECN,
+        Field::flag("hard_drop", false, "where the probability is 1, ECN does not save a packet"),
+    ],
+    lane: FIFO,
+    build: |params, around| Ok(Queue::new(around.limit(params), Config::new(params, around)?)),
+};
+
+/// A field that adaptive RED fills in.
+const fn automatic(field: Field) -> Field {
+    field.or("auto").unless("adaptive", Value::Flag(true), Value::Word("auto"))
+}
+
+/// Half of this is how long an automatic lower threshold makes packets wait (2001, §4).
+const TARGET: Duration = Duration::from_millis(5);
 /// How often adaptive RED moves its maximum probability (2001, §3).
 const INTERVAL: Duration = Duration::from_millis(500);
 /// Where it keeps it.
@@ -42,6 +82,53 @@ pub struct Config {
     pub ecn: bool,
     /// … except where the probability is 1.
     pub hard_drop: bool,
+}
+
+impl Config {
+    /// Automatic values as in 2001, §4: the weight makes the average follow in a second's time.
+    fn new(params: &Params, around: &Around) -> Result<Config, Refusal> {
+        let (lower, upper): (Option<Amount>, Option<Amount>) = (params.get("min"), params.get("max"));
+        let in_bytes = lower.is_some_and(Amount::in_bytes);
+        let mean_packet = params.get::<Option<u64>>("packet_size").unwrap_or(around.packet) as f64;
+        let packets_per_second = around.rate.map_or(0.0, |rate| rate.as_bps_f64() / (8.0 * mean_packet));
+        let amount = |amount| match around.resolve(amount) {
+            Limit::Packets(n) | Limit::Bytes(n) => n as f64,
+        };
+        let min = lower.map_or_else(|| (TARGET.as_secs_f64() * packets_per_second / 2.0).max(5.0), amount);
+        let max = upper.map_or(3.0 * min, amount);
+        let weight: Option<f64> = params.get("weight");
+        if upper.is_some_and(|upper| upper.in_bytes() != in_bytes) {
+            let message = "is not measured as min is: write both in packets or BDP, or both in bytes or time \
+                           (an automatic min is in packets)";
+            return Err(Refusal::new("max", message));
+        }
+        if max < min {
+            return Err(Refusal::new("max", "{max} is below min, {min}"));
+        }
+        Ok(Config {
+            in_bytes,
+            min,
+            max,
+            weight: weight.unwrap_or_else(|| 1.0 - exp(-1.0 / packets_per_second)),
+            max_p: params.get("max_p"),
+            gentle: params.get("gentle"),
+            wait: params.get("wait"),
+            adaptive: params.get("adaptive"),
+            by_size: params.get("by_size"),
+            mean_packet,
+            ecn: params.get("ecn"),
+            hard_drop: params.get("hard_drop"),
+        })
+    }
+}
+
+impl Parameters for Config {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn start(&self, rng: Stream) -> Kind {
+        Kind::Arrival(Box::new(Red::new(*self, rng)))
+    }
 }
 
 /// RED at work.

@@ -1,8 +1,26 @@
 //! Marking at a step threshold, as a DCTCP switch does: Alizadeh et al., *Data Center TCP*, SIGCOMM 2010, §3.1; RFC 8257 §3.1.
 
-use super::Limit;
-use super::{Discipline, Verdict, View};
+use super::field::{Amount, Field};
+use super::{Discipline, Entry, FIFO, Kind, LIMIT, Limit, Parameters, Queue, Verdict, View};
 use crate::wire::Packet;
+use cclab_algo::rng::Stream;
+
+/// The step in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "step",
+    summary: "marks what finds more than a threshold waiting, as a DCTCP switch does",
+    source: "Alizadeh et al., SIGCOMM 2010",
+    fields: &[
+        LIMIT,
+        Field::amount("threshold", Amount::Packets(20), "K: a packet that finds more than this waiting is marked"),
+        Field::flag("drop", true, "there, packets of transports that do not know ECN are dropped"),
+    ],
+    lane: FIFO,
+    build: |params, around| {
+        let threshold = around.resolve(params.get("threshold"));
+        Ok(Queue::new(around.limit(params), Config { threshold, drop: params.get("drop") }))
+    },
+};
 
 /// Parameters of the step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,6 +29,15 @@ pub struct Config {
     pub threshold: Limit,
     /// There, packets of transports that do not know ECN are dropped.
     pub drop: bool,
+}
+
+impl Parameters for Config {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn start(&self, _: Stream) -> Kind {
+        Kind::Arrival(Box::new(Step::new(*self)))
+    }
 }
 
 /// A step threshold at work.

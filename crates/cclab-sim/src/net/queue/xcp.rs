@@ -4,9 +4,20 @@
 //! together are to change, φ = α d S − β Q, S the spare rate, Q the queue that stayed. The fairness controller divides
 //! it, and some traffic that is shuffled, among the packets of the next interval.
 
-use super::{Discipline, Verdict, View};
+use super::{Discipline, Entry, FIFO, Kind, LIMIT, Parameters, Queue, Verdict, View};
 use crate::wire::{Feedback, Packet};
+use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
+
+/// XCP's router in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "xcp",
+    summary: "drop-tail beside an XCP router",
+    source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
+    fields: &[LIMIT],
+    lane: FIFO,
+    build: |params, around| Ok(Queue::new(around.limit(params), Config::PAPER)),
+};
 
 /// Parameters of the router.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +35,15 @@ pub struct Config {
 impl Config {
     /// The paper's parameters (§3.5.1: α = 0.4, β = 0.226; §3.5.2: γ = 0.1).
     pub const PAPER: Config = Config { alpha: 0.4, beta: 0.226, gamma: 0.1, interval: Duration::from_millis(50) };
+}
+
+impl Parameters for Config {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn start(&self, _: Stream) -> Kind {
+        Kind::Arrival(Box::new(Xcp::new(*self)))
+    }
 }
 
 /// What came in one control interval; RTTs in seconds.
