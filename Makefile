@@ -53,9 +53,10 @@ lint: setup
 
 check: lint test
 
-# The tables of docs/models/README.md, from what is registered.
+# The pages made from what is registered.
 docs: setup
 	$(RUN) cclab list --markdown > docs/models/README.md
+	$(RUN) python -c 'from cclab.laws import events; print(events.markdown(), end="")' > docs/reference/events.md
 
 bench: setup
 	$(RUN) cclab bench --peers

@@ -35,6 +35,13 @@ def registry() -> str:
     have the same shape, so that `describe` shows all of them alike.
     """
 
+def events() -> str:
+    """Every event that a law is told, as JSON.
+
+    ``{"events": [{"name", "hook", "doc", "fields": [{"name", "type", "doc"}], "derived": [...]}], "headers": [{"kind",
+    "fields"}]}``.
+    """
+
 def example() -> str:
     """A commented example scenario, as TOML."""
 
@@ -68,6 +75,7 @@ class Law:
     ) -> None: ...
     def on_established(self, **event: Any) -> None: ...
     def on_ack(self, **event: Any) -> None: ...
+    def on_lost(self, **event: Any) -> None: ...
     def on_congestion(self, **event: Any) -> None: ...
     def on_timeout(self, **event: Any) -> None: ...
     def on_recovered(self, **event: Any) -> None: ...
@@ -80,6 +88,10 @@ class Law:
     def ssthresh_bytes(self) -> int | None: ...
     @property
     def pacing_rate_bps(self) -> float | None: ...
+    @property
+    def request(self) -> dict[str, Any] | None: ...
+    @property
+    def ecn(self) -> str: ...
     def signals(self) -> dict[str, float]: ...
 
 class CongestionControl:
@@ -88,6 +100,7 @@ class CongestionControl:
     cwnd_segments: float
     ssthresh_segments: float
     pacing_rate_bps: float | None
+    request: dict[str, Any] | None
     @property
     def mss(self) -> int:
         """Payload bytes of a full segment."""
@@ -111,12 +124,17 @@ class CongestionControl:
     def on_restart(self, event: RestartEvent) -> None:
         """The sender was idle, or did not use its window. By default the window that the endpoint proposes."""
 
+class EstablishedEvent:
+    """The connection is established; nothing has been sent yet."""
+
+    now_s: float
+    srtt_s: float
+
 class AckEvent:
-    """An acknowledgement was taken in; fields as in `AckEvent` of `crates/cclab-algo/src/cc/law.rs`."""
+    """An acknowledgement was taken in."""
 
     now_s: float
     acked_bytes: int
-    acked_segments: float
     delivered_bytes: int
     rtt_s: float | None
     srtt_s: float
@@ -132,14 +150,33 @@ class AckEvent:
     lost_bytes: int
     may_grow: bool
     phase: str
-    ecn_echo: bool
-    ce_bytes: int
     one_way_seq: int | None
     one_way_sent_s: float | None
     one_way_arrived_s: float | None
+    ecn_echo: bool
+    ce_bytes: int
+    feedback: dict[str, Any] | None
+    lost: int
+    prior_lost: int
+    tx_in_flight: int
+    newest_sent_s: float | None
+    acked_segments: float
+
+class LostEvent:
+    """A packet was marked lost."""
+
+    now_s: float
+    bytes: int
+    sent_s: float
+    tx_in_flight: int
+    prior_lost: int
+    lost: int
+    prior_delivered: int
+    delivered: int
+    app_limited: bool
 
 class CongestionEvent:
-    """Congestion was detected: `signal` is "loss", "ecn" or "tail-loss"."""
+    """Congestion was detected: once per window of data."""
 
     now_s: float
     signal: str
@@ -148,38 +185,32 @@ class CongestionEvent:
     min_rtt_s: float
 
 class TimeoutEvent:
-    """The retransmission timer expired; `first` of this data."""
+    """The retransmission timer expired."""
 
     now_s: float
     flight_size: int
     first: bool
 
 class RecoveredEvent:
-    """Recovery ended; `phase` was left."""
+    """Recovery ended; everything that was outstanding when it began has been acknowledged."""
 
     now_s: float
     phase: str
 
 class UndoEvent:
-    """The last reduction was a mistake."""
+    """The last reduction turned out to be a mistake (Eifel, DSACK, F-RTO)."""
 
     now_s: float
-
-class EstablishedEvent:
-    """The connection is established; `srtt_s` of the handshake, 0 without a sample."""
-
-    now_s: float
-    srtt_s: float
 
 class IdleEvent:
-    """Data leaves while nothing was in flight, `idle_s` after the last; `app_limited` for want of data."""
+    """Data leaves while nothing was in flight."""
 
     now_s: float
     idle_s: float
     app_limited: bool
 
 class RestartEvent:
-    """The sender restarts, with this window and threshold proposed."""
+    """A smaller window is proposed: the sender was idle or did not use the one it has, or a SYN was lost."""
 
     now_s: float
     cwnd_bytes: int

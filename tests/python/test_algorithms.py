@@ -65,7 +65,7 @@ def test_mistakes():
         reno.on_ack(rtt_s=-1.0)
     with pytest.raises(cclab.UnknownNameError, match="loss, ecn, tail-loss"):
         reno.on_congestion(signal="doom")
-    with pytest.raises(cclab.ScenarioError, match="all three or none"):
+    with pytest.raises(cclab.ScenarioError, match="all of them or none"):
         reno.on_ack(one_way_seq=1, one_way_sent_s=0.1)
     reno.on_ack(one_way_seq=1, one_way_sent_s=0.1, one_way_arrived_s=0.2)
 

@@ -2,10 +2,12 @@
 //!
 //! * `error`: what Python sees of errors and panics.
 //! * `run`: a run in progress, and its result as columns.
+//! * `events`: what a law is told, one list for both ways of writing one.
 //! * `law`: a congestion control stepped by hand.
 //! * `python_law`: a congestion control written in Python.
 
 mod error;
+mod events;
 mod law;
 mod python_law;
 mod run;
@@ -20,12 +22,14 @@ mod _core {
     use pyo3::{Bound, PyResult, pyfunction};
 
     #[pymodule_export]
+    use crate::events::{
+        AckEvent, CongestionEvent, EstablishedEvent, IdleEvent, LostEvent, RecoveredEvent, RestartEvent, TimeoutEvent,
+        UndoEvent,
+    };
+    #[pymodule_export]
     use crate::law::Law;
     #[pymodule_export]
-    use crate::python_law::{
-        AckEvent, Base, CongestionEvent, EstablishedEvent, IdleEvent, RecoveredEvent, RestartEvent, TimeoutEvent,
-        UndoEvent, register_law,
-    };
+    use crate::python_law::{Base, register_law};
     #[pymodule_export]
     use crate::run::Simulation;
 
@@ -57,6 +61,12 @@ mod _core {
     #[pyfunction]
     fn registry(py: Python<'_>) -> PyResult<String> {
         error::guard(py, || Ok(scenario::registry_json().to_string()))
+    }
+
+    /// Every event that a law is told, with its hook and fields, as JSON.
+    #[pyfunction]
+    fn events(py: Python<'_>) -> PyResult<String> {
+        error::guard(py, || Ok(crate::events::events_json().to_string()))
     }
 
     /// A commented example scenario, as TOML.

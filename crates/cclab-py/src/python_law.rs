@@ -1,11 +1,15 @@
-//! A law written in Python: the class it inherits from, the events it is given, and the [`CongestionControl`] that
+//! A law written in Python: the class it inherits from, and the [`CongestionControl`] that
 //! hands them over. Only events cross the border; window and pacing rate are kept on this side.
 
 use crate::error;
-use cclab_algo::cc::{self, CongestionControl, Context};
+use crate::events::{
+    AckEvent, CongestionEvent, EstablishedEvent, Field, Header, IdleEvent, LostEvent, RecoveredEvent, RestartEvent,
+    TimeoutEvent, UndoEvent, Word,
+};
+use cclab_algo::cc::{self, CongestionControl, Context, EcnUse, Feedback};
 use cclab_algo::params::{Kind, Params, Spec, Value};
 use cclab_algo::rng::Stream;
-use cclab_algo::{Duration, Rate, Time};
+use cclab_algo::{Rate, Time};
 use pyo3::PyClass;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -38,6 +42,8 @@ pub struct Base {
     /// Payload bytes of a full segment.
     #[pyo3(get)]
     mss: u32,
+    /// What its data packets ask of the routers.
+    request: Feedback,
     /// W and ssthresh before the last reduction.
     prior: Option<(f64, f64)>,
     rng: Stream,
@@ -52,6 +58,7 @@ impl Base {
             ssthresh_segments: f64::INFINITY,
             pacing_rate_bps: None,
             mss: 1448,
+            request: Feedback::None,
             prior: None,
             rng: Stream::new(0, "cc"),
         }
@@ -59,6 +66,15 @@ impl Base {
     #[getter]
     fn in_slow_start(&self) -> bool {
         self.cwnd_segments < self.ssthresh_segments
+    }
+    #[getter]
+    fn request(&self) -> Header {
+        self.request.show()
+    }
+    #[setter]
+    fn set_request(&mut self, header: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.request = if header.is_none() { Feedback::None } else { Field::read(header)? };
+        Ok(())
     }
     fn random(&mut self) -> f64 {
         self.rng.uniform()
@@ -88,91 +104,6 @@ impl Base {
     }
 }
 
-/// An event as Python sees it, its fields named as in `algorithms.Step`.
-macro_rules! event {
-    ($name:ident { $($field:ident: $type:ty = $of:expr),* $(,)? }) => {
-        #[pyclass(module = "cclab._core")]
-        pub struct $name(cc::$name, u32);
-        #[pymethods]
-        impl $name {
-            $(#[getter]
-            fn $field(&self) -> $type {
-                let of: fn(&cc::$name, f64) -> $type = $of;
-                of(&self.0, f64::from(self.1))
-            })*
-            fn __repr__(&self) -> String {
-                format!("{:?}", self.0)
-            }
-        }
-    };
-}
-
-event!(AckEvent {
-    now_s: f64 = |e, _| seconds(e.now),
-    acked_bytes: u64 = |e, _| e.acked_bytes,
-    acked_segments: f64 = |e, mss| e.acked_bytes as f64 / mss,
-    delivered_bytes: u64 = |e, _| e.delivered_bytes,
-    rtt_s: Option<f64> = |e, _| e.rtt.map(Duration::as_secs_f64),
-    srtt_s: f64 = |e, _| e.srtt.as_secs_f64(),
-    min_rtt_s: f64 = |e, _| e.min_rtt.as_secs_f64(),
-    bytes_in_flight: u64 = |e, _| e.bytes_in_flight,
-    prior_in_flight: u64 = |e, _| e.prior_in_flight,
-    snd_una: u64 = |e, _| e.snd_una,
-    snd_nxt: u64 = |e, _| e.snd_nxt,
-    delivery_rate_bps: Option<f64> = |e, _| e.delivery_rate.map(Rate::as_bps_f64),
-    app_limited: bool = |e, _| e.app_limited,
-    delivered: u64 = |e, _| e.delivered,
-    prior_delivered: u64 = |e, _| e.prior_delivered,
-    lost_bytes: u64 = |e, _| e.lost_bytes,
-    may_grow: bool = |e, _| e.may_grow,
-    phase: &'static str = |e, _| phase(e.phase),
-    ecn_echo: bool = |e, _| e.ecn_echo,
-    ce_bytes: u64 = |e, _| e.ce_bytes,
-    one_way_seq: Option<u64> = |e, _| e.one_way.map(|o| o.seq),
-    one_way_sent_s: Option<f64> = |e, _| e.one_way.map(|o| seconds(o.sent)),
-    one_way_arrived_s: Option<f64> = |e, _| e.one_way.map(|o| seconds(o.arrived)),
-});
-event!(CongestionEvent {
-    now_s: f64 = |e, _| seconds(e.now),
-    signal: &'static str = |e, _| match e.signal {
-        cc::Signal::Loss => "loss",
-        cc::Signal::Ecn => "ecn",
-        cc::Signal::TailLoss => "tail-loss",
-    },
-    flight_size: u64 = |e, _| e.flight_size,
-    srtt_s: f64 = |e, _| e.srtt.as_secs_f64(),
-    min_rtt_s: f64 = |e, _| e.min_rtt.as_secs_f64(),
-});
-event!(TimeoutEvent {
-    now_s: f64 = |e, _| seconds(e.now),
-    flight_size: u64 = |e, _| e.flight_size,
-    first: bool = |e, _| e.first,
-});
-event!(RecoveredEvent {
-    now_s: f64 = |e, _| seconds(e.now),
-    phase: &'static str = |e, _| phase(e.phase),
-});
-event!(UndoEvent { now_s: f64 = |e, _| seconds(e.now) });
-event!(EstablishedEvent { now_s: f64 = |e, _| seconds(e.now), srtt_s: f64 = |e, _| e.srtt.as_secs_f64() });
-event!(IdleEvent {
-    now_s: f64 = |e, _| seconds(e.now),
-    idle_s: f64 = |e, _| e.idle.as_secs_f64(),
-    app_limited: bool = |e, _| e.app_limited,
-});
-event!(RestartEvent {
-    now_s: f64 = |e, _| seconds(e.now),
-    cwnd_bytes: u64 = |e, _| e.cwnd,
-    ssthresh_bytes: u64 = |e, _| e.ssthresh,
-});
-
-fn seconds(t: Time) -> f64 {
-    t.since(Time::ZERO).as_secs_f64()
-}
-
-fn phase(phase: cc::Phase) -> &'static str {
-    crate::law::PHASES.iter().find(|(_, p)| *p == phase).map_or("open", |(name, _)| name)
-}
-
 /// A law at work whose hooks are Python's.
 struct PythonLaw {
     law: Option<Py<Base>>,
@@ -184,6 +115,7 @@ struct PythonLaw {
     cwnd: f64,
     ssthresh: f64,
     pacing_rate: Option<Rate>,
+    request: Feedback,
     failed: Option<(Time, String)>,
 }
 
@@ -191,6 +123,8 @@ struct PythonLaw {
 struct About {
     signals: Vec<&'static str>,
     governs_recovery: bool,
+    tracks_packets: bool,
+    ecn: EcnUse,
 }
 
 impl PythonLaw {
@@ -206,6 +140,7 @@ impl PythonLaw {
             cwnd,
             ssthresh,
             pacing_rate: None,
+            request: Feedback::None,
             failed: None,
         };
         let made = Python::attach(|py| {
@@ -259,6 +194,7 @@ impl PythonLaw {
         }
         (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
         self.pacing_rate = law.pacing_rate_bps.map(|bps| Rate(bps as u64));
+        self.request = law.request;
         Ok(())
     }
 
@@ -320,6 +256,9 @@ impl CongestionControl for PythonLaw {
             outcome.and_then(|()| self.read_back(py)).unwrap_or_else(|error| self.fail(py, ev.now, error));
         });
     }
+    fn on_lost(&mut self, ev: &cc::LostEvent) {
+        self.call("on_lost", ev.now, LostEvent(*ev, self.mss));
+    }
     fn on_congestion(&mut self, ev: &cc::CongestionEvent) {
         self.remember();
         self.call("on_congestion", ev.now, CongestionEvent(*ev, self.mss));
@@ -360,6 +299,15 @@ impl CongestionControl for PythonLaw {
     fn reads_one_way(&self) -> bool {
         true
     }
+    fn tracks_packets(&self) -> bool {
+        self.about.tracks_packets
+    }
+    fn ecn(&self) -> EcnUse {
+        self.about.ecn
+    }
+    fn request(&self) -> Feedback {
+        self.request
+    }
     fn failed(&self) -> Option<(Time, String)> {
         self.failed.clone()
     }
@@ -386,6 +334,8 @@ pub fn register_law(py: Python<'_>, class: Py<PyType>, about: &str) -> PyResult<
         let known: &'static About = Box::leak(Box::new(About {
             signals: list("signals").iter().map(text).collect(),
             governs_recovery: about["governs_recovery"].as_bool().unwrap_or(false),
+            tracks_packets: about["tracks_packets"].as_bool().unwrap_or(false),
+            ecn: EcnUse::of(about["ecn"].as_str().unwrap_or_default())?,
         }));
         let params: Vec<Spec> = list("params").iter().map(spec).collect();
         let entry = cc::Entry {

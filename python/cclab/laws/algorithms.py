@@ -59,9 +59,9 @@ def step(
 class Step:
     """A congestion control and the little that an endpoint would tell it by itself.
 
-    Each hook takes the fields of its event as keywords, in SI units, and fills in what follows from the calls before:
-    the time stays where it was, the smallest and the smoothed RTT are kept, bytes delivered are those acknowledged,
-    and the bytes in flight are the window.
+    Each hook takes the fields of its event as keywords, in SI units (docs/reference/events.md), and fills in what
+    follows from the calls before: the time stays where it was, the smallest and the smoothed RTT are kept, bytes
+    delivered are those acknowledged, and the bytes in flight are the window.
     """
 
     def __init__(self, name: str, mss: int, law: _core.Law) -> None:
@@ -76,7 +76,7 @@ class Step:
     def on_ack(self, **event: Any) -> None:
         """An acknowledgement was taken in: `now_s`, `acked_bytes`, `rtt_s`, `delivery_rate_bps`, `ecn_echo` and so on.
 
-        The names are those of `AckEvent` in `crates/cclab-algo/src/cc/law.rs`, times with `_s`, rates with `_bps`.
+        All of them are in docs/reference/events.md.
         """
         acked = event.setdefault("acked_bytes", self.mss)
         srtt, smallest = self._srtt_s, self._min_rtt_s
@@ -95,6 +95,13 @@ class Step:
         event.setdefault("snd_nxt", total + window)
         self._law.on_ack(**self._timed(event))
         self._srtt_s, self._min_rtt_s, self._acked = srtt, smallest, total  # not by an event that was refused
+
+    def on_lost(self, **event: Any) -> None:
+        """A packet was marked lost: `now_s`, `bytes`, `sent_s`, `lost` and so on."""
+        event.setdefault("bytes", self.mss)
+        event.setdefault("lost", event["bytes"])
+        event.setdefault("delivered", self._acked)
+        self._law.on_lost(**self._timed(event))
 
     def on_congestion(self, **event: Any) -> None:
         """Congestion was detected: `now_s`, `signal` ("loss", "ecn", "tail-loss"), `flight_size` in bytes."""
@@ -153,6 +160,16 @@ class Step:
     def pacing_rate_bps(self) -> float | None:
         """The law's own pacing rate; `None` if it has none."""
         return self._law.pacing_rate_bps
+
+    @property
+    def request(self) -> dict[str, Any] | None:
+        """What its data packets ask of the routers: a congestion header, `kind` and its fields; `None` is nothing."""
+        return self._law.request
+
+    @property
+    def ecn(self) -> str:
+        """What it makes of ECN: "classic" (RFC 3168), "dctcp" or "l4s"."""
+        return self._law.ecn
 
     def signals(self) -> dict[str, float]:
         """What the law records under its own names."""

@@ -35,24 +35,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cclab import _core, registry
 from cclab.errors import AlgorithmError
+from cclab.laws.events import hooks
 from cclab.laws.source import code_of, with_imports
 
 if TYPE_CHECKING:
-    from cclab._core import AckEvent, CongestionEvent
+    from cclab._core import AckEvent, CongestionEvent, LostEvent
 
 __all__ = ["CongestionControl", "Param", "load", "register", "registered"]
 
 _WIDEST = 1e18
-_HOOKS = (
-    "on_established",
-    "on_ack",
-    "on_congestion",
-    "on_timeout",
-    "on_recovered",
-    "on_undo",
-    "on_idle",
-    "on_restart",
-)
+_ECN = ("classic", "dctcp", "l4s")
 
 
 @dataclass(frozen=True)
@@ -92,6 +84,10 @@ class CongestionControl(_core.CongestionControl):
         cwnd_segments: Congestion window.
         ssthresh_segments: Slow-start threshold; infinite while arbitrarily high.
         pacing_rate_bps: Its own pacing rate; `None` leaves pacing to the endpoint.
+        request: What its data packets ask of the routers, a congestion header as a dict (docs/reference/events.md);
+            `None` is nothing. One that asks for nothing in `start` never does.
+        ecn: What it makes of ECN, where the flow uses it. `"classic"`: it is told of an echo once per window, as of a
+            loss. `"dctcp"`: `ack.ce_bytes` counts what was marked, it reduces by itself. `"l4s"`: the same with ECT(1).
     """
 
     name: ClassVar[str] = ""
@@ -99,6 +95,7 @@ class CongestionControl(_core.CongestionControl):
     params: ClassVar[Mapping[str, Any]] = {}
     signals: ClassVar[Sequence[str]] = ()
     governs_recovery: ClassVar[bool] = False
+    ecn: ClassVar[str] = "classic"
 
     if TYPE_CHECKING:
 
@@ -107,6 +104,9 @@ class CongestionControl(_core.CongestionControl):
 
         def on_congestion(self, event: CongestionEvent) -> None:
             """Congestion was detected, once per window of data: lower window and threshold at once."""
+
+        def on_lost(self, event: LostEvent) -> None:
+            """A packet was marked lost. Who has this hook also finds `prior_lost` and `tx_in_flight` in ACKs."""
 
 
 @dataclass(frozen=True)
@@ -196,8 +196,8 @@ def _lacks(cls: type) -> str | None:
         if not callable(getattr(cls, hook, None)):
             return f"it has no {hook}"
     for name in dir(cls):
-        if name.startswith("on_") and name not in _HOOKS:
-            return f"there is no hook {name} ({registry.nearest(name, _HOOKS)})"
+        if name.startswith("on_") and name not in hooks():
+            return f"there is no hook {name} ({registry.nearest(name, hooks())})"
     return None
 
 
@@ -218,7 +218,11 @@ def add(cls: type[CongestionControl], file: tuple[str, str] | None, code: str | 
         "params": [_param(cls, name, given) for name, given in cls.params.items()],
         "signals": list(cls.signals),
         "governs_recovery": bool(cls.governs_recovery),
+        "tracks_packets": hasattr(cls, "on_lost"),
+        "ecn": cls.ecn,
     }
+    if cls.ecn not in _ECN:
+        raise AlgorithmError(f"{cls.__name__}: ecn {cls.ecn!r} is not one of {', '.join(_ECN)}")
     if cls.name in registry.names("algorithms") and cls.name not in LAWS:
         raise AlgorithmError(
             f'{cls.__name__}: "{cls.name}" is the name of a built-in congestion control; choose another'
