@@ -21,7 +21,7 @@ fn classic(initial_window: u32) -> Config {
 
 fn transfer(segments: u64) -> Flow {
     let cc = cc::find("reno").expect("registered");
-    let config = Box::new(classic(10));
+    let config = classic(10).into();
     flow("transfer", Traffic::Tcp { size: Some(segments * 960), config, cc, cc_params: vec![] })
 }
 

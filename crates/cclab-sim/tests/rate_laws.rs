@@ -7,6 +7,7 @@ use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::measure::RunResult;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck};
+use std::sync::Arc;
 use support::*;
 
 /// A bottleneck with RTT `rtt_ms` and a buffer, without access links; the segments are 1500 bytes on the wire.
@@ -273,7 +274,7 @@ fn each_acknowledged(law: &str, rate: u64, rtt_ms: u64) -> (f64, f64) {
     let mut scenario = bottleneck(rate, rtt_ms, 1000, 60.0);
     let mut flow = flow_of(law, &[]);
     if let Traffic::Tcp { config, .. } = &mut flow.traffic {
-        config.delayed_ack.every = 1;
+        Arc::make_mut(config).delayed_ack.every = 1;
     }
     scenario.flows = vec![flow];
     scenario.warmup = Duration::from_secs(10);

@@ -5,6 +5,7 @@ use crate::tcp;
 use cclab_algo::cc;
 use cclab_algo::params::Given;
 use cclab_algo::{Duration, Rate, Time};
+use std::sync::Arc;
 
 /// A flow.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ pub enum Traffic {
         /// Bytes to transfer; `None` without end.
         size: Option<u64>,
         /// Options of both ends.
-        config: Box<tcp::Config>,
+        config: Arc<tcp::Config>,
         /// Congestion control.
         cc: &'static cc::Entry,
         /// Its parameters, checked, as written.
@@ -96,7 +97,7 @@ pub struct Background {
     /// How much they transfer.
     pub sizes: Sizes,
     /// Options of both ends.
-    pub config: Box<tcp::Config>,
+    pub config: Arc<tcp::Config>,
     /// Congestion control.
     pub cc: &'static cc::Entry,
     /// Its parameters, checked, as written.

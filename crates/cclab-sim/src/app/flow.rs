@@ -14,6 +14,7 @@ use cclab_algo::params::Given;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A flow at work. Of its sockets the first is the source and the second the destination; what it asks of them it is given.
 pub(crate) struct Flow {
@@ -259,7 +260,7 @@ impl Flow {
             fct_receiver_s: f64::NAN,
         };
         if let Some(source) = own[SOURCE].transport.tcp() {
-            let mss = f64::from(source.config().mss);
+            let mss = f64::from(source.mss());
             (summary.cwnd_mean_segments, summary.cwnd_min_segments, summary.cwnd_max_segments) =
                 self.meter.cwnd.summary(end, mss);
             let taken = |at: Option<Time>| at.map_or(f64::NAN, |at| (at - self.start).as_secs_f64());
@@ -289,7 +290,7 @@ fn open(ends: [Transport; 2], index: usize, routes: [Route; 2], sockets: &mut Ve
 
 /// Both ends of a connection that opens at `start`, with streams for the laws of source and destination.
 pub(super) fn connection(
-    config: &Config,
+    config: &Arc<Config>,
     cc: &Entry,
     params: &[(String, Given)],
     start: Time,
@@ -307,8 +308,8 @@ pub(super) fn connection(
         cc.make(&cx, params).expect("a scenario's parameters are checked")
     };
     [
-        Transport::Tcp(Endpoint::connect(config.clone(), law(source), start)),
-        Transport::Tcp(Endpoint::listen(config.clone(), law(destination))),
+        Transport::Tcp(Endpoint::connect(Arc::clone(config), law(source), start)),
+        Transport::Tcp(Endpoint::listen(Arc::clone(config), law(destination))),
     ]
 }
 

@@ -198,8 +198,7 @@ impl BackgroundSpec {
     pub(super) fn build(&self, number: usize, path: Path, graph: &Graph, mistakes: &Mistakes) -> Option<Background> {
         let place = &self.places[number];
         let rate = graph.slowest(&path.route);
-        let mut config = self.tcp.config.clone();
-        config.initial_ssthresh = place.initial_ssthresh(&self.tcp, rate, mistakes);
+        let config = self.tcp.config_with(place.initial_ssthresh(&self.tcp, rate, mistakes));
         let rtt = self.rtt.clone().unwrap_or(Variate::Fixed(place.rtt.as_secs_f64()));
         let mut arrivals = self.arrivals.of(|page| Page {
             fetch_s: self.sizes.expect(|size| fetch_s(&config, size, rtt.mean(), rate)),
@@ -244,7 +243,7 @@ impl BackgroundSpec {
             send_jitter: self.send_jitter,
             arrivals,
             sizes: self.sizes.clone(),
-            config: Box::new(config),
+            config,
             cc: self.tcp.cc,
             cc_params: self.tcp.cc_params.clone(),
         })

@@ -159,9 +159,9 @@ impl FlowSpec {
     pub(super) fn build(&self, label: String, path: Path, graph: &Graph, mistakes: &Mistakes) -> Flow {
         let traffic = match &self.traffic {
             TrafficSpec::Tcp(tcp) => {
-                let mut config = tcp.config.clone();
-                config.initial_ssthresh = self.initial_ssthresh(tcp, graph.slowest(&path.route), mistakes);
-                Traffic::Tcp { size: tcp.size, config: Box::new(config), cc: tcp.cc, cc_params: tcp.cc_params.clone() }
+                let initial_ssthresh = self.initial_ssthresh(tcp, graph.slowest(&path.route), mistakes);
+                let config = tcp.config_with(initial_ssthresh);
+                Traffic::Tcp { size: tcp.size, config, cc: tcp.cc, cc_params: tcp.cc_params.clone() }
             }
             TrafficSpec::Cbr { rate, packet_size } => Traffic::Cbr { rate: *rate, packet_size: *packet_size as u32 },
             TrafficSpec::OnOff { rate, packet_size, on, off } => {

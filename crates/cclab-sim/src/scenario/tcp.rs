@@ -6,13 +6,14 @@ use crate::tcp::{Config, Ecn, Pacing, Profile, Recovery, RtoStyle};
 use cclab_algo::cc::{self, Context};
 use cclab_algo::params::{self, Flavour, Given, Params};
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 /// A TCP flow as written, its initial ssthresh not yet resolved.
 #[derive(Clone, Debug)]
 pub(super) struct TcpSpec {
     pub(super) cc: &'static cc::Entry,
     pub(super) cc_params: Vec<(String, Given)>,
-    pub(super) config: Config,
+    pub(super) config: Arc<Config>,
     pub(super) initial_ssthresh: Option<Amount>,
     pub(super) size: Option<u64>,
     /// Bytes of a full IP packet.
@@ -74,7 +75,16 @@ impl TcpSpec {
         read_delayed_ack(t, &mut config);
         read_rto(t, &mut config);
         let (cc, cc_params) = law?;
-        Some(TcpSpec { cc, cc_params, config, initial_ssthresh, size: None, packet_size })
+        Some(TcpSpec { cc, cc_params, config: Arc::new(config), initial_ssthresh, size: None, packet_size })
+    }
+
+    /// The options of a flow with this initial ssthresh: those of all flows of the entry where that says none.
+    pub(super) fn config_with(&self, initial_ssthresh: Option<u64>) -> Arc<Config> {
+        let mut config = Arc::clone(&self.config);
+        if config.initial_ssthresh != initial_ssthresh {
+            Arc::make_mut(&mut config).initial_ssthresh = initial_ssthresh;
+        }
+        config
     }
 }
 

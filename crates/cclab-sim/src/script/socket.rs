@@ -241,7 +241,7 @@ impl World {
     /// Hands the endpoint what was held back; `whole`: only whole segments.
     fn release(&mut self, whole: bool) {
         let Some(endpoint) = &mut self.endpoint else { return };
-        let rest = if whole { self.descriptors.held % u64::from(endpoint.config().mss) } else { 0 };
+        let rest = if whole { self.descriptors.held % u64::from(endpoint.mss()) } else { 0 };
         endpoint.write(self.now, self.descriptors.held - rest);
         self.descriptors.held = rest;
     }
@@ -331,7 +331,7 @@ impl World {
                     Some(_) => 110,
                 }
             }
-            "TCP_MAXSEG" => i64::from(self.endpoint.as_ref().map_or(0, |endpoint| endpoint.config().mss)),
+            "TCP_MAXSEG" => i64::from(self.endpoint.as_ref().map_or(0, |endpoint| endpoint.mss())),
             _ => {
                 self.notes.push(format!("line {line}: getsockopt {option} is not compared here"));
                 return Ok(());

@@ -296,7 +296,7 @@ impl World {
         }
         let endpoint = self.endpoint.as_ref()?;
         let info = endpoint.info();
-        let mss = u64::from(endpoint.config().mss);
+        let mss = u64::from(endpoint.mss());
         let micros = |d: Duration| (d.0 / 1000) as f64;
         let bytes = |rate: Option<Rate>| rate.map_or(0.0, |r| (r.0 / 8) as f64);
         Some(match name.strip_prefix("tcpi_")? {

@@ -300,7 +300,7 @@ mod tests {
     }
 
     fn tcp() -> Traffic {
-        let config = Box::new(Config::linux(1448));
+        let config = Config::linux(1448).into();
         Traffic::Tcp { size: None, config, cc: cc::find("reno").expect("registered"), cc_params: vec![] }
     }
 

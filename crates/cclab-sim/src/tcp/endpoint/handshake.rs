@@ -174,7 +174,7 @@ impl Endpoint {
     }
 
     fn negotiate(&mut self, segment: &Segment) {
-        let config = &mut self.snd.config;
+        let config = &self.snd.config;
         let shake = &mut self.handshake;
         let law = self.snd.cc.as_dyn().ecn();
         shake.ecn = Style::wanted(config, law).agree(segment.flags, law);
@@ -185,7 +185,7 @@ impl Endpoint {
         shake.peer_scale = segment.window_scale.filter(|_| config.window_scaling);
         let peer = if segment.mss == 0 { DEFAULT_MSS } else { u32::from(segment.mss) };
         let options = if shake.timestamps { TIMESTAMPS } else { 0 };
-        config.mss = peer.min(shake.offered_mss).saturating_sub(options).max(1);
+        self.snd.mss = peer.min(shake.offered_mss).saturating_sub(options).max(1);
     }
 
     /// The peer repeats its SYN or SYN-ACK: ours was lost. Or both opened at once, and this acknowledges our SYN.

@@ -12,6 +12,7 @@ use crate::wire::ecn::CE;
 use crate::wire::{Flags, Segment};
 use cclab_algo::cc::{CongestionControl, Feedback, Phase};
 use cclab_algo::{Duration, Rate, Time};
+use std::sync::Arc;
 
 mod ecn;
 mod handshake;
@@ -144,14 +145,15 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// An endpoint that opens the connection: it has a SYN to transmit.
-    pub fn connect(config: Config, cc: Box<dyn CongestionControl>, _now: Time) -> Endpoint {
+    pub fn connect(config: impl Into<Arc<Config>>, cc: Box<dyn CongestionControl>, _now: Time) -> Endpoint {
         let mut endpoint = Endpoint::listen(config, cc);
         endpoint.state = State::SynSent;
         endpoint.handshake.pending = true;
         endpoint
     }
     /// An endpoint that waits for a SYN.
-    pub fn listen(config: Config, cc: Box<dyn CongestionControl>) -> Endpoint {
+    pub fn listen(config: impl Into<Arc<Config>>, cc: Box<dyn CongestionControl>) -> Endpoint {
+        let config = config.into();
         Endpoint {
             state: State::Listen,
             rcv: Receiver::new(&config),
@@ -387,7 +389,7 @@ impl Endpoint {
     }
     /// Nagle's algorithm on or off (TCP_NODELAY is its opposite).
     pub fn set_nagle(&mut self, nagle: bool) {
-        self.snd.config.nagle = nagle;
+        self.snd.nagle = nagle;
     }
     /// Whether the application reads at once whatever arrives in order (the default) or calls
     /// [`read`](Self::read).
@@ -448,9 +450,9 @@ impl Endpoint {
     pub fn congestion_control(&self) -> &dyn CongestionControl {
         self.snd.cc.as_dyn()
     }
-    /// The options.
-    pub fn config(&self) -> &Config {
-        &self.snd.config
+    /// Payload bytes of a full segment, as far as negotiated.
+    pub fn mss(&self) -> u32 {
+        self.snd.mss
     }
 }
 

@@ -19,10 +19,14 @@ use super::validation::Usage;
 use crate::wire::{Flags, Segment};
 use cclab_algo::cc::{AckEvent, CongestionControl, Feedback, OneWay, Phase};
 use cclab_algo::{Duration, Rate, Time};
+use std::sync::Arc;
 
 /// The sending half of an endpoint.
 pub(super) struct Sender {
-    pub config: Config,
+    pub config: Arc<Config>,
+    /// Payload bytes of a full segment, as far as negotiated.
+    pub mss: u32,
+    pub nagle: bool,
     pub cc: Law,
     pub board: Scoreboard,
     pub rtt: Rtt,
@@ -139,7 +143,7 @@ pub(super) struct Taken {
 }
 
 impl Sender {
-    pub fn new(config: Config, cc: Box<dyn CongestionControl>) -> Sender {
+    pub fn new(config: Arc<Config>, cc: Box<dyn CongestionControl>) -> Sender {
         let cc = Law::new(cc);
         let mut board = Scoreboard::new(config.mss);
         if cc.tracks_packets() {
@@ -194,13 +198,15 @@ impl Sender {
             usage: Usage::default(),
             paced: false,
             sent_since_stop: false,
+            mss: config.mss,
+            nagle: config.nagle,
             config,
             cc,
         }
     }
 
     pub fn mss(&self) -> u64 {
-        u64::from(self.config.mss)
+        u64::from(self.mss)
     }
 
     /// FlightSize of RFC 5681: sent and not cumulatively acknowledged.

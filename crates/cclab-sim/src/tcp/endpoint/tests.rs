@@ -140,7 +140,7 @@ impl Pipe {
     }
     /// Segments of side 0's window.
     fn cwnd(&self) -> u64 {
-        self.ends[0].info().cwnd / u64::from(self.ends[0].config().mss)
+        self.ends[0].info().cwnd / u64::from(self.ends[0].mss())
     }
 }
 
@@ -710,7 +710,7 @@ fn a_lost_syn_is_repeated_after_a_second() {
         assert_eq!(pipe.ends[0].state(), State::Established);
         let info = pipe.ends[0].info();
         let rto = if !timestamps { Duration::from_secs(3) } else { ms(300) };
-        let window = segments * u64::from(pipe.ends[0].config().mss);
+        let window = segments * u64::from(pipe.ends[0].mss());
         assert_eq!((info.cwnd, info.rto), (window, rto), "{flavour:?}, timestamps {timestamps}, {lost} lost");
     }
 }
@@ -738,7 +738,7 @@ fn an_unused_window_shrinks() {
     config.initial_ssthresh = Some(20_000);
     config.tlp = false;
     let mut pipe = Pipe::new(&config);
-    pipe.ends[0].snd.config.initial_window = 10;
+    Arc::make_mut(&mut pipe.ends[0].snd.config).initial_window = 10;
     pipe.run(at(0.2), &mut |_, _| Pass);
     let rto = pipe.ends[0].info().rto;
     for k in 0..4 {
@@ -755,7 +755,7 @@ fn an_idle_window_decays() {
     let mut config = config(Recovery::Rack, 80);
     config.initial_ssthresh = None;
     let mut pipe = Pipe::new(&config);
-    pipe.ends[0].snd.config.initial_window = 10;
+    Arc::make_mut(&mut pipe.ends[0].snd.config).initial_window = 10;
     pipe.run(at(0.2), &mut |_, _| Pass);
     pipe.ends[0].write(pipe.now, 1000);
     pipe.run(at(0.5), &mut |_, _| Pass);

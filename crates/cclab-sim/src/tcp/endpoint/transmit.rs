@@ -197,7 +197,7 @@ impl Sender {
 
     /// Nagle's rule as Minshall changed it: no second small segment while one is unacknowledged.
     fn held_by_nagle(&self, len: u32, fin: bool) -> bool {
-        self.config.nagle && !fin && u64::from(len) < self.mss() && self.small_end > self.snd_una
+        self.nagle && !fin && u64::from(len) < self.mss() && self.small_end > self.snd_una
     }
 
     /// The window for new data: limited transmit allows two segments more (RFC 3042). With SACK the pipe
