@@ -4,7 +4,7 @@
 
 use super::codel::{self, Law};
 use super::field::{Amount, Field};
-use super::{ECN, Entry, Fifo, Kind, Ledger, Parameters, Queue, Scheduler, View};
+use super::{ECN, Entry, Fifo, Kind, Ledger, Limit, Parameters, Queue, Scheduler, View};
 use crate::net::Reason;
 use crate::wire::Packet;
 use cclab_algo::Time;
@@ -29,9 +29,8 @@ pub const ENTRY: Entry = Entry {
     ],
     lane: five_tuple,
     build: |params, around| {
-        let codel = codel::Config::new(params, around);
-        let config = Config { flows: params.get("flows"), quantum: params.get("quantum"), codel };
-        Ok(Queue::new(around.limit(params), config))
+        let (limit, codel) = (around.limit(params), codel::Config::new(params, around));
+        Ok(Queue::new(limit, Config { limit, flows: params.get("flows"), quantum: params.get("quantum"), codel }))
     },
 };
 
@@ -41,6 +40,8 @@ const DROP_BATCH: usize = 64;
 /// Parameters of FQ-CoDel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
+    /// Largest amount waiting in all queues.
+    pub limit: Limit,
     /// Queues; flows are spread over them by a hash.
     pub flows: u64,
     /// Bytes that a queue may send in one turn.
@@ -118,19 +119,19 @@ impl FqCodel {
         })
     }
 
-    /// Drops from the head of the queue with the most bytes. (If a byte limit is passed by a large packet after small ones
-    /// were dropped, the next arrival makes up for it.)
-    fn drop_from_fattest(&mut self, ledger: &mut Ledger) {
+    /// Drops from the head of the queue with the most bytes; how many bytes.
+    fn drop_from_fattest(&mut self, ledger: &mut Ledger) -> u64 {
         let fattest = self.flows.iter_mut().max_by_key(|flow| (flow.queue.bytes(), Reverse(flow.hash)));
         let queue = &mut fattest.expect("there is a queue at least").queue;
-        let half = queue.bytes() / 2;
+        let before = queue.bytes();
         for _ in 0..DROP_BATCH {
             let Some((_, packet)) = queue.pop() else { break };
             ledger.drop(packet, Reason::Dropped);
-            if queue.bytes() <= half {
+            if queue.bytes() <= before / 2 {
                 break;
             }
         }
+        before - queue.bytes()
     }
 }
 
@@ -172,6 +173,7 @@ impl Places {
 impl Scheduler for FqCodel {
     fn enqueue(&mut self, view: &View, packet: Packet, ledger: &mut Ledger) -> Result<(), Reason> {
         let index = self.place(self.hash(&packet));
+        let size = u64::from(packet.size);
         let flow = &mut self.flows[index];
         flow.queue.push(view.now, packet);
         if !flow.active {
@@ -180,7 +182,12 @@ impl Scheduler for FqCodel {
             self.new.push_back(index);
         }
         if view.full {
-            self.drop_from_fattest(ledger);
+            // One packet is enough where packets are counted, half a queue need not be where bytes are.
+            let mut dropped = self.drop_from_fattest(ledger);
+            while matches!(self.config.limit, Limit::Bytes(limit) if view.bytes + size > limit.saturating_add(dropped))
+            {
+                dropped += self.drop_from_fattest(ledger);
+            }
         }
         Ok(())
     }
@@ -229,7 +236,7 @@ mod tests {
             ecn: true,
             ce_threshold: None,
         };
-        FqCodel::new(Config { flows: 1024, quantum, codel }, Stream::new(1, "fq"))
+        FqCodel::new(Config { limit: Limit::Packets(10_240), flows: 1024, quantum, codel }, Stream::new(1, "fq"))
     }
     fn view(packets: u64, full: bool) -> View {
         View { now: Time(1), packets, bytes: 0, free_at: Time(2), rate: Some(Rate(1)), full }
@@ -311,6 +318,21 @@ mod tests {
         }
         assert_eq!(fq.flows.len(), used.len());
         assert!((2 * used.len()..8 * used.len()).contains(&fq.places.table.len()));
+    }
+
+    /// A limit of 1600 bytes, full; half of the fattest queue does not make room for 1500.
+    #[test]
+    fn a_limit_in_bytes_holds() {
+        let mut fq = fq(1500);
+        fq.config.limit = Limit::Bytes(1600);
+        for (number, size) in [800, 10, 790].into_iter().enumerate() {
+            put(&mut fq, 1, number as u64, size);
+        }
+        let full = View { bytes: 1600, ..view(3, true) };
+        let taken = fq.enqueue(&full, Packet::udp(2, Time(1), 0, 1500), &mut Ledger::default());
+        let mut left = 0;
+        fq.each(&mut |packet| left += packet.size);
+        assert!(taken.is_ok() && left <= 1600, "{left} bytes wait");
     }
 
     /// n flows over 1024 queues: a given one shares its queue with probability 1 - (1 - 1/1024)^(n - 1).
