@@ -97,12 +97,14 @@ impl Law {
         ledger: &mut Ledger,
     ) -> Option<(Time, Packet)> {
         let (mut next, mut above) = self.look(now, queue, config);
+        let mut marked = false;
         if !above {
             self.dropping = false;
         } else if self.dropping {
             while self.dropping && now >= self.drop_next {
                 self.count += 1;
-                if marks(&mut next, config, ledger) {
+                marked = marks(&mut next, config, ledger);
+                if marked {
                     self.drop_next = self.control_law(self.drop_next, config);
                     break;
                 }
@@ -114,7 +116,8 @@ impl Law {
                 }
             }
         } else {
-            if !marks(&mut next, config, ledger) {
+            marked = marks(&mut next, config, ledger);
+            if !marked {
                 (next, _) = self.drop(now, next, queue, config, ledger);
             }
             self.dropping = true;
@@ -127,6 +130,7 @@ impl Law {
         if let Some((at, packet)) = &mut next
             && config.ce_threshold.is_some_and(|threshold| now.since(*at) > threshold)
             && packet.ecn != 0
+            && !marked
         {
             ledger.mark(packet);
         }
@@ -308,5 +312,9 @@ mod tests {
         assert_eq!(bench.ledger.marks, 0);
         bench.run(1_000_100, 1_000_200, Duration::from_millis(3));
         assert_eq!(bench.ledger.marks, 10);
+        // a packet that the law marks too is counted once: 30,000 leave in 300 ms, of which the law would have marked 3
+        bench.run(1_000_200, 1_300_200, HIGH);
+        assert!(bench.law.dropping && bench.law.count == 3);
+        assert_eq!(bench.ledger.marks, 30_010);
     }
 }
