@@ -196,15 +196,15 @@ impl DualPi2 {
         }
     }
 
-    /// Counts a turn of either queue while both have packets.
+    /// Counts a turn that one queue had while the other waited. Turns that nobody waited for count for nothing, so that a
+    /// queue which is empty for a moment keeps what it is owed, as in Linux.
     fn count_turn(&mut self, low: bool, bytes: u32) {
-        let both = !self.low.is_empty() && !self.classic.is_empty();
         let share = self.config.classic_share;
-        self.credit = match (both, low) {
-            (false, _) => 0.0,
-            (true, true) => self.credit - f64::from(bytes) * share,
-            (true, false) => self.credit + f64::from(bytes) * (1.0 - share),
-        };
+        if low && !self.classic.is_empty() {
+            self.credit -= f64::from(bytes) * share;
+        } else if !low && !self.low.is_empty() {
+            self.credit += f64::from(bytes) * (1.0 - share);
+        }
     }
 
     /// Whether a packet of the low-latency queue is dropped; it may be marked.
@@ -254,7 +254,10 @@ impl Scheduler for DualPi2 {
         loop {
             let low = self.low_is_next(view.now);
             let packets = self.low.len();
-            let (at, mut packet) = if low { self.low.pop() } else { self.classic.pop() }?;
+            let Some((at, mut packet)) = (if low { self.low.pop() } else { self.classic.pop() }) else {
+                self.credit = 0.0; // nobody waits: all is even
+                return None;
+            };
             let dropped = if low {
                 self.signal_low(view.now.since(at), packets, &mut packet, ledger)
             } else {
@@ -370,6 +373,21 @@ mod tests {
         fill(&mut dual, CE, 2, Time(9_000_001));
         fill(&mut dual, ECT1, 2, Time(11_000_001));
         assert_eq!(drain(&mut dual, Time(11_500_001), 6).0, [CE, CE, 2, 2, ECT1, ECT1]);
+    }
+
+    /// Low-latency packets that come one by one, each as the one before leaves, do not take the classic queue's share.
+    #[test]
+    fn single_packets_leave_the_classic_queue_its_share() {
+        let mut dual = DualPi2::new(CONFIG);
+        fill(&mut dual, 0, 200, Time(1));
+        let mut classic = 0;
+        for n in 2..1602 {
+            if dual.low.is_empty() {
+                fill(&mut dual, ECT1, 1, Time(n));
+            }
+            classic += drain(&mut dual, Time(n), 1).0.iter().filter(|&&ecn| ecn == 0).count();
+        }
+        assert_eq!(classic, 100);
     }
 
     /// Classic packets are dropped or marked with p'², those of the other queue marked with k p'.
