@@ -67,7 +67,10 @@ impl QueueSpec {
     /// The queue of the model.
     pub(super) fn build(&self, rate: Option<Rate>, around: &Surroundings) -> Queue {
         let &Surroundings { rtt, packet, mistakes, .. } = around;
-        (self.entry.build)(&self.params, &Around { rate, rtt, packet }).unwrap_or_else(|refusal| {
+        let around = Around { rate, rtt, packet };
+        let built =
+            (self.entry.build)(&self.params, &around).map(|queue| queue.of(self.params.clone().resolved(&around)));
+        built.unwrap_or_else(|refusal| {
             let field = format!("{}.{}", self.path, refusal.field);
             let shown = |message: String, (field, value): (&Field, Value)| {
                 message.replace(&format!("{{{}}}", field.name), &field.write(&value).to_string())

@@ -11,6 +11,7 @@ use super::{
     Reorder, Sampling, Scenario, Traffic, link, tcp as words,
 };
 use crate::app::workload::{Page, Sizes, Variate};
+use crate::net::queue::field::{Amount, Domain, Field, Value};
 use crate::tcp::{Config, DelayedAck, Ecn, Pacing, RtoConfig};
 use cclab_algo::params::{Given, Params};
 use cclab_algo::{Duration, Rate, Time, cc};
@@ -106,7 +107,32 @@ fn queue_json(queue: &Queue) -> Json {
         Limit::Packets(n) => (Some(n), None),
         Limit::Bytes(n) => (None, Some(n)),
     };
-    json!({ "discipline": queue.discipline(), "limit_packets": packets, "limit_bytes": bytes })
+    let params: serde_json::Map<String, Json> = queue
+        .fields()
+        .filter(|(field, _)| field.name != "limit")
+        .map(|(field, value)| field_json(field, value))
+        .collect();
+    json!({ "discipline": queue.discipline(), "limit_packets": packets, "limit_bytes": bytes, "params": params })
+}
+
+/// A field of a discipline, its name with the unit; a word in the place of a value ("auto", "off") is `null`.
+fn field_json(field: &Field, value: Value) -> (String, Json) {
+    let unit = match (field.domain, value) {
+        (Domain::Time { .. }, _) => "_s",
+        (Domain::Size { .. }, _) | (Domain::Amount, Value::Amount(Amount::Bytes(_))) => "_bytes",
+        (Domain::Amount, _) => "_packets",
+        _ => "",
+    };
+    let value = match value {
+        Value::Time(time) => json!(s(time)),
+        Value::Amount(Amount::Packets(n) | Amount::Bytes(n)) | Value::Size(n) | Value::Integer(n) => json!(n),
+        Value::Amount(Amount::Time(_) | Amount::Bdp(_)) => Json::Null, // (they are resolved)
+        Value::Probability(x) | Value::Number(x) => json!(x),
+        Value::Flag(flag) => json!(flag),
+        Value::Word(word) if field.word != Some(word) => json!(word),
+        Value::Word(_) => Json::Null,
+    };
+    (format!("{}{unit}", field.name), value)
 }
 
 fn loss_json(Loss { applies_to, model }: &Loss) -> Json {
@@ -323,7 +349,10 @@ mod tests {
         let links = found["links"].as_array().expect("links");
         let link = links.iter().find(|l| l["name"] == "bottleneck").expect("a bottleneck");
         assert_eq!(link["rate_bps"], 1_500_000);
-        assert_eq!(link["queue"], json!({ "discipline": "droptail", "limit_packets": 5, "limit_bytes": null }));
+        assert_eq!(
+            link["queue"],
+            json!({ "discipline": "droptail", "limit_packets": 5, "limit_bytes": null, "params": {} })
+        );
         assert_eq!(link["loss"], json!([{ "model": "bernoulli", "p": 0.01, "applies_to": "data" }]));
         assert_eq!(link["jitter"], json!({ "distribution": "uniform", "max_s": 0.00025 }));
         assert_eq!(link["schedule"], json!([{ "at_s": 10.0, "rate_bps": 1000, "delay_s": null }]));
@@ -346,6 +375,31 @@ mod tests {
         assert_eq!(tcp["tcp"]["rto"]["min_s"], 0.2);
         assert_eq!(last["traffic"], json!({ "kind": "cbr", "rate_bps": 64_000, "packet_bytes": 200 }));
         assert_eq!(last["stop_s"], 60.0);
+    }
+
+    /// Fields of a discipline have their units; what it finds by itself is null.
+    #[test]
+    fn fields_of_queues_are_si() {
+        let found = resolved(
+            r#"
+            duration = "1 s"
+            network = { rate = "12 Mbit/s", rtt = "10 ms", queue = { discipline = "red", min = "20 ms", max = "45 kB", adaptive = true },
+                        reverse = { queue = { discipline = "codel", limit = "2 BDP", target = "7 ms", ecn = false } } }
+            flows = [{ cc = "reno" }]
+            "#,
+        );
+        let queue = |name: &str| {
+            let links = found["links"].as_array().expect("links");
+            links.iter().find(|link| link["name"] == name).expect("a link")["queue"].clone()
+        };
+        let red = queue("bottleneck");
+        assert_eq!((&red["params"]["min_bytes"], &red["params"]["max_bytes"]), (&json!(30_000), &json!(45_000)));
+        assert_eq!((&red["params"]["weight"], &red["params"]["max_p"]), (&Json::Null, &json!(0.02)));
+        let codel = queue("bottleneck-reverse");
+        assert_eq!(codel["limit_packets"], 20);
+        assert_eq!((&codel["params"]["target_s"], &codel["params"]["interval_s"]), (&json!(0.007), &json!(0.1)));
+        assert_eq!((&codel["params"]["ecn"], &codel["params"]["ce_threshold_s"]), (&json!(false), &Json::Null));
+        assert_eq!(codel["params"].get("limit_packets"), None);
     }
 
     /// A route leads from node to node, and its delays are half of the base RTT each way in a dumbbell.

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows how a value is written; the scenario reader does.
 
+use super::{Around, Limit};
 use cclab_algo::Duration;
 
 /// An amount of data, not yet resolved.
@@ -221,6 +222,19 @@ impl Params {
     pub fn get<T: Held>(&self, name: &str) -> T {
         let value = self.values[self.index(name)];
         T::held(value).unwrap_or_else(|| unreachable!("\"{name}\" is declared as another kind, found {value:?}"))
+    }
+
+    /// These, with every amount in packets or bytes.
+    pub fn resolved(mut self, around: &Around) -> Params {
+        for value in &mut self.values {
+            if let Value::Amount(amount) = value {
+                *amount = match around.resolve(*amount) {
+                    Limit::Packets(n) => Amount::Packets(n),
+                    Limit::Bytes(n) => Amount::Bytes(n),
+                };
+            }
+        }
+        self
     }
 
     /// Whether somebody wrote this field: it is no default.

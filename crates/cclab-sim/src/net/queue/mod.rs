@@ -22,7 +22,7 @@ pub mod xcp;
 
 pub use entry::{Around, Entry, FIFO, Refusal, bdp_bytes};
 
-use self::field::{Amount, Field};
+use self::field::{Amount, Field, Params, Value};
 use super::Reason;
 use crate::wire::Packet;
 use crate::wire::ecn::CE;
@@ -74,6 +74,8 @@ pub enum Queue {
         limit: Limit,
         /// Its parameters.
         parameters: Arc<dyn Parameters>,
+        /// The fields that they were made of, amounts in packets or bytes; none where no scenario was read.
+        fields: Option<Arc<Params>>,
     },
 }
 
@@ -88,7 +90,21 @@ pub trait Parameters: Debug + Send + Sync {
 impl Queue {
     /// A queue with a discipline.
     pub fn new(limit: Limit, parameters: impl Parameters + 'static) -> Queue {
-        Queue::Active { limit, parameters: Arc::new(parameters) }
+        Queue::Active { limit, parameters: Arc::new(parameters), fields: None }
+    }
+
+    /// The same, with the fields that it was made of.
+    pub fn of(mut self, params: Params) -> Queue {
+        if let Queue::Active { fields, .. } = &mut self {
+            *fields = Some(Arc::new(params));
+        }
+        self
+    }
+
+    /// The fields that it was made of, where a scenario was read; the limit is one of them.
+    pub fn fields(&self) -> impl Iterator<Item = (&'static Field, Value)> {
+        let fields = if let Queue::Active { fields, .. } = self { fields.as_deref() } else { None };
+        fields.into_iter().flat_map(Params::iter)
     }
 
     /// Name of its discipline.
