@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -203,6 +204,10 @@ class Scenario:
 
     def to_json(self) -> str:
         """The scenario in its normal form, every default filled in, as the core reads it."""
+        return self._json
+
+    @cached_property
+    def _json(self) -> str:  # for every run of a scenario the same
         return json.dumps(self._checked)
 
     def resolved(self) -> dict[str, Any]:

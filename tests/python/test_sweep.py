@@ -1,10 +1,9 @@
 """Studies: what is varied, what is kept, what the tables say; tests of toughness are in test_sweep_tough.py."""
 
+import contextlib
 import json
 import multiprocessing
-import os
-import subprocess
-import sys
+import sqlite3
 import threading
 import time
 import tomllib
@@ -22,9 +21,10 @@ from cclab.scenario import changed
 from cclab.sweep import executors
 from cclab.sweep.display import Display, duration
 from cclab.sweep.job import core_digest
+from cclab.sweep.pack import Row
 from cclab.sweep.plan import Design, make, work
 from cclab.sweep.run import Costs, Progress
-from cclab.sweep.store import Store
+from cclab.sweep.store import Store, Writer
 from conftest import write
 
 QUEUE = {"discipline": "droptail", "limit": "20 packets"}
@@ -322,9 +322,9 @@ def test_a_study_that_was_cut_off_can_be_loaded(study, tmp_path):
 
 
 def test_an_empty_store_has_empty_tables(study, tmp_path):
-    Store(tmp_path, create=True).write_manifest(
-        {"design": study._design.to_json(), "plan": make(study._design, core_digest()).to_json()}
-    )
+    with contextlib.closing(Writer(tmp_path)) as writer:
+        assert not Store(tmp_path).log().done
+        writer.put_study({"design": study._design.to_json(), "plan": make(study._design, core_digest()).to_json()})
     for name in ("runs", "flows", "failures", "timings"):
         assert cclab.load(tmp_path).table(name).height == 0
 
@@ -347,21 +347,23 @@ def test_a_failing_run_is_kept_as_a_failure(base, tmp_path):
 
 
 def test_failures_are_run_again_when_asked_for(base, tmp_path):
-    store = failing(base).run(tmp_path)._results()[0]
-    kept = {name: (tmp_path / "failures" / name).stat().st_mtime_ns for name in os.listdir(tmp_path / "failures")}
-    assert len(kept) == 2
+    def rows():
+        with sqlite3.connect(tmp_path / "sweep.sqlite") as connection:
+            return connection.execute("SELECT count(*) FROM runs").fetchone()[0]
+
+    good = make(failing(base)._design, core_digest()).keys[0][0]  # one that runs well now, and had failed by bad luck
+    with contextlib.closing(Writer(tmp_path)) as writer:
+        writer.turn([Row(good, None, b"out of memory")], lambda _: ())
+    done = failing(base).run(tmp_path)
+    assert done.status() == {"points": 3, "runs": 6, "finished": 3, "failed": 3}
+    assert "out of memory" in done.table("failures")["error"].to_list()
+    assert rows() == 6
     failing(base).run(tmp_path)
-    assert {n: (tmp_path / "failures" / n).stat().st_mtime_ns for n in os.listdir(tmp_path / "failures")} == kept
-    failing(base).run(tmp_path, retry_failed=True)
-    assert {n: (tmp_path / "failures" / n).stat().st_mtime_ns for n in os.listdir(tmp_path / "failures")} != kept
-    good = failing(base)._planned(tmp_path)[0].keys[0][0]  # one that runs well now, and had failed by bad luck
-    store.put_failure(good, "out of memory")
-    for path in (tmp_path / "runs").iterdir():
-        path.unlink()
-    assert failing(base).run(tmp_path).status()["failed"] == 3
-    assert failing(base).run(tmp_path, retry_failed=True).status() == {
-        "points": 3, "runs": 6, "finished": 4, "failed": 2,
-    }  # fmt: skip
+    assert rows() == 6
+    done = failing(base).run(tmp_path, retry_failed=True)
+    assert rows() == 9
+    assert done.status() == {"points": 3, "runs": 6, "finished": 4, "failed": 2}
+    assert done.table("failures").height == 2
 
 
 # Executors.
@@ -405,7 +407,7 @@ def test_lost_workers_stop_the_sweep_and_keep_what_is_finished(study, tmp_path):
         ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool,
         pytest.raises(cclab.RunError, match="the workers were lost"),
     ):
-        study.replicate(100).run(tmp_path, executor=pool, progress=kill)
+        study.replicate(2000).run(tmp_path, executor=pool, progress=kill)
     assert cclab.load(tmp_path).status()["finished"] > 0
 
 
@@ -475,97 +477,6 @@ def test_an_expected_time_comes_from_the_beginnings_of_runs(base, tmp_path):
 
 
 # The store.
-
-
-def test_a_store_is_a_parquet_dataset(run):
-    rows = pl.scan_parquet(run.place / "runs" / "*.parquet").select("key", "flows").explode("flows").unnest("flows")
-    assert rows.collect().height == run.table("flows").height
-
-
-def test_what_is_no_store_is_left_alone(study, tmp_path):
-    write(tmp_path / "thesis.tex", "years of work")
-    with pytest.raises(cclab.ResultError, match=r"holds something that is no sweep \(thesis.tex\)"):
-        study.run(tmp_path)
-    with pytest.raises(cclab.ResultError, match="is a file"):
-        study.run(tmp_path / "thesis.tex")
-    with pytest.raises(cclab.ResultError, match=r"no sweep.json"):
-        Store(tmp_path)
-    assert (tmp_path / "thesis.tex").read_text() == "years of work"
-    with pytest.raises(cclab.ResultError, match="no such folder"):
-        cclab.load(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("text", ["", "{}", '{"schema": "cclab.sweep/9"}', '{"schema": "cclab.sweep/1"}', "[1]"])
-def test_a_damaged_store_says_so(study, tmp_path, text):
-    study.run(tmp_path)
-    write(tmp_path / "sweep.json", text)
-    with pytest.raises(cclab.ResultError, match=r"damaged|this cclab reads"):
-        cclab.load(tmp_path)
-
-
-def test_a_damaged_run_says_what_to_do(study, tmp_path):
-    study.run(tmp_path)
-    part = next((tmp_path / "runs").iterdir())
-    part.write_bytes(part.read_bytes()[:100])
-    with pytest.raises(cclab.ResultError, match="remove it, and its runs will be run again"):
-        cclab.load(tmp_path).table("flows")
-
-
-def test_merging_changes_no_table(base, tmp_path, monkeypatch):
-    monkeypatch.setattr("cclab.sweep.store.PART", 5)
-    monkeypatch.setattr("cclab.sweep.run.PART", 5)
-    small = cclab.Study(base.replace(duration="50 ms")).vary({"network.rtt": ["10 ms", "20 ms", "30 ms"]})
-    whole = small.replicate(11).run(tmp_path / "whole").table("flows").write_csv()
-    for n in (1, 2, 5, 11):
-        grown = small.replicate(n).run(tmp_path / "grown")
-    assert grown.table("flows").write_csv() == whole
-    files = os.listdir(tmp_path / "grown" / "runs")
-    assert all(name.startswith("part-") for name in files)
-    assert len(files) <= 33 / 5 + 1
-    assert small.replicate(2).run(tmp_path / "grown").table("runs").height == 6  # a study that has shrunk again
-    # Killed between writing a part and removing what it holds: every run is there twice.
-    store = Store(tmp_path / "grown")
-    rows = pl.concat(pl.read_parquet(store.runs / name) for name in files)
-    for row in rows.head(7).iter_slices(1):
-        store.put(row)
-    assert cclab.Study.load(tmp_path / "grown").table("runs").height == 6
-    assert small.replicate(11).run(tmp_path / "grown").table("flows").write_csv() == whole
-    store.merge()
-    assert sum(pl.read_parquet(path).height for path in store.runs.iterdir()) == 33
-
-
-def test_runs_of_another_build_do_not_mix(study, run, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("cclab.sweep.job.core_digest", lambda: "an older build")
-        patch.setattr("cclab.sweep.run.core_digest", lambda: "an older build")
-        study.run(tmp_path)
-    assert cclab.load(tmp_path).table("runs").height == 12
-    again = study.run(tmp_path)
-    assert again.table("timings").height == 12
-    assert again.table("flows").write_csv() == run.table("flows").write_csv()
-    assert sum(pl.read_parquet(path).height for path in (tmp_path / "runs").iterdir()) == 24
-
-
-def test_a_claim_is_one_processs_own(tmp_path):
-    code = (
-        "import sys; from pathlib import Path; from cclab.sweep.store import Store\n"
-        "s = Store(Path(sys.argv[1]), create=True); print(s.claim('a' * 64), s.claim('b' * 64), flush=True)\n"
-        "sys.stdin.read()"
-    )
-    first = subprocess.Popen(
-        [sys.executable, "-c", code, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert first.stdout.readline() == "True True\n"
-        mine = Store(tmp_path, create=True)
-        assert not mine.claim("a" * 64)
-        assert mine.claim("c" * 64)
-        first.kill()
-        first.wait()
-        assert mine.claim("a" * 64)  # a claim ends with its process, however that ends
-    finally:
-        first.kill()
-        first.communicate()
 
 
 # TOML.
@@ -809,7 +720,7 @@ def test_laws_written_in_python_travel_to_workers_and_count_in_the_key(base, tmp
     assert before[0] == after[0]  # Reno's run is the same
     assert before[1] != after[1]
     assert named(3).run(tmp_path / "threads").table("timings").height == 2
-    assert len(list((tmp_path / "threads" / "timings").iterdir())) == 2  # only the law's run was run again
+    assert len(Store(tmp_path / "threads").log().done) == 3  # only the law's run was run again
 
 
 def test_an_error_in_a_law_is_kept_with_its_traceback(base, tmp_path):
@@ -838,37 +749,3 @@ def test_a_law_that_cannot_travel_stops_the_sweep(base, tmp_path, monkeypatch):
     with executors.processes(1) as pool, pytest.raises(cclab.StudyError, match="cannot be sent to a worker"):
         cclab.Study(base).vary({"flows.0.cc": ["stuck-law"]}).run(tmp_path / "store", executor=pool)
     assert cclab.load(tmp_path / "store").status()["failed"] == 0
-
-
-def test_two_sweeps_of_one_process_do_not_share_claims(tmp_path):
-    one, other = Store(tmp_path, create=True), Store(tmp_path, create=True)
-    a, b = "a" * 64, "b" * 64
-    assert one.claim(a)
-    assert not other.claim(a)
-    assert other.claim(b)
-    other.release(a)  # not its own
-    other.close()
-    assert one.claim(b)
-    code = (
-        "import sys; from pathlib import Path; from cclab.sweep.store import Store\n"
-        "print(Store(Path(sys.argv[1]), create=True).claim('a' * 64))"
-    )
-    asked = [sys.executable, "-c", code, str(tmp_path)]
-    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "False\n"  # still one's
-    one.close()
-    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "True\n"
-
-
-def test_a_torn_listing_is_looked_at_again(tmp_path, monkeypatch):
-    store = Store(tmp_path, create=True)
-    key = "a" * 64
-    (tmp_path / "runs" / f"{key}.parquet").touch()
-    looks, listdir = [], os.listdir
-
-    def torn(place):
-        looks.append(place)
-        return [] if len(looks) == 1 else listdir(place)
-
-    monkeypatch.setattr(os, "listdir", torn)
-    assert store.has(key)
-    assert len(looks) == 3

@@ -11,35 +11,38 @@ import sys
 import time
 from pathlib import Path
 
-import polars as pl
 import pytest
 import tomli_w
 
 import cclab
 from cclab import backends
 from cclab.sweep.job import core_digest
+from cclab.sweep.pack import Row, packed
 from cclab.sweep.plan import make
-from cclab.sweep.store import PART, Store, _bytes_of, row_of
+from cclab.sweep.store import Store, Writer, is_store
 from conftest import CLAB, write
 
 DOCS = Path(__file__).parents[2] / "docs"
-# A sweep in a process of its own that merges files every few runs, so that this is hit, too.
+# A sweep in a process of its own that puts what it has written in place every few pages, so that this is hit, too.
 SWEEP = """
-import os, pathlib, signal, sys, cclab, cclab.sweep.run, cclab.sweep.store
-cclab.sweep.run.PART = cclab.sweep.store.PART = 7
+import os, signal, sys, cclab
+from cclab.sweep import database
 
-left = int(sys.argv[3]) if len(sys.argv) > 3 else -1  # so many changes to files, then SIGKILL before the next one
+left = int(sys.argv[3]) if len(sys.argv) > 3 else -1  # so many steps in the database, then SIGKILL before the next one
 
-def dying(change):
-    def changed(*args, **options):
-        global left
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left -= 1
-        return change(*args, **options)
-    return changed
+def step():
+    global left
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
 
-os.replace, os.fsync, pathlib.Path.unlink = dying(os.replace), dying(os.fsync), dying(pathlib.Path.unlink)
+def connected(*args, _connected=database._connected, **options):
+    connection = _connected(*args, **options)
+    connection.execute("PRAGMA wal_autocheckpoint = 5")
+    connection.set_progress_handler(step, 1)
+    return connection
+
+database._connected = connected
 cclab.Study.load(sys.argv[1]).run(sys.argv[2])
 """
 PATIENCE = 300.0  # seconds for what takes a few on an idle machine
@@ -68,12 +71,12 @@ def tables(place) -> str:
 
 
 def runs_twice(place) -> list[str]:
-    keys = [key for key, _, _ in Store(place).timings()]
+    keys = [key for key, _, _ in Store(place).log().timings]
     return [key for key in keys if keys.count(key) > 1]
 
 
 def finished(place) -> set[str]:
-    return Store(place).done() if (place / "sweep.json").is_file() else set()
+    return Store(place).log().done if is_store(place) else set()
 
 
 def until(what, process=None) -> None:
@@ -130,22 +133,19 @@ def test_killed_ten_times_at_random_moments(processes, undisturbed, tmp_path):
     assert processes(sys.executable, "-c", SWEEP, file, place).wait(PATIENCE) == 0
     assert tables(place) == undisturbed
     assert not runs_twice(place)
-    for path in (place / "tmp").iterdir():  # what was being written goes once it is old
-        os.utime(path, (1.0, 1.0))
-    Store(place, create=True)
-    assert not list((place / "tmp").iterdir())
+    assert [path.name for path in place.iterdir()] == ["sweep.sqlite"]  # nothing is left of those that were killed
 
 
-def test_killed_ten_times_between_two_changes_to_files(processes, undisturbed, tmp_path):
-    """The moments that matter, which a clock seldom meets: between the steps of keeping a run and of merging files."""
+def test_killed_ten_times_between_two_steps(processes, undisturbed, tmp_path):
+    """The moments that matter, which a clock seldom meets: inside of what the database does."""
     seed = random.randrange(10**6)
     print(f"random.seed({seed})")
     chance = random.Random(seed)
     file, place = to_toml(study("5 s", 40), tmp_path / "study.toml"), tmp_path / "store"
     before: set[str] = set()
     for _ in range(10):
-        changes = chance.randrange(4, 36)
-        assert processes(sys.executable, "-c", SWEEP, file, place, changes).wait(PATIENCE) == -signal.SIGKILL
+        steps = chance.randrange(1200) + 10 * len(before)  # some 800 to begin with, 10 to read a run again
+        assert processes(sys.executable, "-c", SWEEP, file, place, steps).wait(PATIENCE) == -signal.SIGKILL
         assert before <= finished(place)
         before = finished(place)
     assert processes(sys.executable, "-c", SWEEP, file, place).wait(PATIENCE) == 0
@@ -160,7 +160,7 @@ def test_two_sweeps_into_one_store_at_once(processes, undisturbed, tmp_path):
     assert [process.wait(PATIENCE) for process in both] == [0, 0]
     assert tables(place) == undisturbed
     assert not runs_twice(place)
-    assert len(Store(place).timings()) == 120
+    assert len(Store(place).log().timings) == 120
 
 
 def test_one_of_two_sweeps_is_killed(processes, undisturbed, tmp_path):
@@ -190,7 +190,6 @@ def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(processes,
     kept = cclab.load(place).status()["finished"]
     assert kept >= 2
     assert f"{kept} of 300 runs are finished and kept. Go on with: cclab sweep {file} --out {place}" in err.decode()
-    assert not list((place / "tmp").iterdir())
 
 
 def test_processes_end_with_the_sweep_that_started_them(processes, tmp_path):
@@ -254,14 +253,12 @@ def test_a_finished_sweep_of_ten_thousand_runs_is_resumed_in_three_seconds(tmp_p
     large, place = study("1 s", 1)._with(axes=()).vary(network).replicate(50), tmp_path / "store"
     file = to_toml(large, tmp_path / "study.toml")
     plan = make(cclab.Study.load(file)._design, core_digest())
-    store = Store(place, create=True)
-    store.write_manifest({"design": large._design.to_json(), "plan": plan.to_json()})
-    row = row_of("", backends.run(large._design.scenario_at({}), 1, "sim", None)[0])
+    shape, numbers = packed(backends.run(large._design.scenario_at({}), 1, "sim", None)[0])
     keys = [key for of_point in plan.keys for key in of_point]
     assert len(set(keys)) == 10_000
-    for i in range(0, len(keys), PART):
-        part = pl.concat([row] * PART).with_columns(key=pl.Series(keys[i : i + PART]))
-        store._write(store.runs / f"part-{i}.parquet", _bytes_of(part))
+    with contextlib.closing(Writer(place)) as writer:
+        writer.put_study({"design": large._design.to_json(), "plan": plan.to_json()})
+        writer.turn([Row(key, shape, numbers, 0.001, 0.001) for key in keys], lambda _: ())
     took, done = min((_resumed(file, place) for _ in range(3)), key=lambda run: run[0])
     print(f"resuming a finished sweep of 10,000 runs: {took:.2f} s")
     assert "10,000 of 10,000 runs are finished" in done.stderr

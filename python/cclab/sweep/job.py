@@ -1,18 +1,23 @@
-"""One run, in whatever thread, process or machine. Knows the core and numpy alone, so that a worker starts quickly."""
+"""Runs, in whatever thread, process or machine. Knows the core and numpy alone, so that a worker starts quickly."""
 
 from __future__ import annotations
 
 import hashlib
+import sys
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from cclab import _core, backends, laws
 from cclab.errors import CclabError, StudyError
 from cclab.scenario import Scenario
+from cclab.sweep.pack import Row, packed
+
+BUNDLE = 0.03  # seconds of work that are handed out at once, where runs are shorter
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,7 @@ class Job:
         seed: Of the run.
         backend: What runs it.
         core: Hash of the compiled core that it is for.
+        whole: Whether all that the core returns is wanted, samples too.
         laws: Congestion controls written in Python, as `cclab.laws.ship` packs them; `None` where they are known.
     """
 
@@ -33,26 +39,21 @@ class Job:
     seed: int
     backend: str
     core: str
+    whole: bool = False
     laws: bytes | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job: the core's columns, or an error.
+    """What became of a job.
 
     Attributes:
-        key: Of the run.
-        raw: As `_core.Simulation.finish` gives it; `None` after an error.
-        error: What went wrong, in words.
-        wall_s: How long it took.
-        cpu_s: CPU time of its thread.
+        row: What is kept of it.
+        raw: As `_core.Simulation.finish` gives it, where that was wanted and it did not fail.
     """
 
-    key: str
-    raw: dict[str, Any] | None
-    error: str | None
-    wall_s: float
-    cpu_s: float
+    row: Row
+    raw: dict[str, Any] | None = None
 
 
 class Stopped(Exception):
@@ -65,12 +66,26 @@ def core_digest() -> str:
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:32]
 
 
-def run_job(job: Job, progress: Callable[[float], None] | None = None) -> Outcome:
-    """Run it; an error of the run is an outcome, too.
+def run_jobs(jobs: Sequence[Job], progress: Callable[[str, float], None] | None = None) -> list[Outcome]:
+    """Run some, one after the other; those that would begin after `BUNDLE` are not run.
+
+    Args:
+        jobs: An error of a run is an outcome, too.
+        progress: Called now and then with a key and the share of its run that is done.
 
     Raises:
-        StudyError: this worker has another build of cclab than who handed the job out, or cannot take its laws.
+        StudyError: this worker has another build of cclab than who handed the jobs out, or cannot take their laws.
     """
+    end = time.monotonic() + BUNDLE
+    outcomes = [_run(jobs[0], progress)]
+    for job in jobs[1:]:
+        if time.monotonic() > end:
+            break
+        outcomes.append(_run(job, progress))
+    return outcomes
+
+
+def _run(job: Job, progress: Callable[[str, float], None] | None) -> Outcome:
     if job.core != core_digest():
         raise StudyError(
             f"a worker has another build of cclab (core {core_digest()[:8]}, here {job.core[:8]}); "
@@ -79,12 +94,15 @@ def run_job(job: Job, progress: Callable[[float], None] | None = None) -> Outcom
     if job.laws is not None:
         _install(job.laws)
     try:
-        raw, wall_s, cpu_s = backends.run(job.scenario, job.seed, job.backend, progress)
+        share = partial(progress, job.key) if progress else None
+        raw, wall_s, cpu_s = backends.run(job.scenario, job.seed, job.backend, share)
+        shape, data = packed(raw)
     except Stopped:
         raise
     except Exception as error:
-        return Outcome(job.key, None, _told(error), 0.0, 0.0)
-    return Outcome(job.key, raw, None, wall_s, cpu_s)
+        return Outcome(Row(job.key, None, _told(error).encode(errors="replace")))
+    # one text for all runs of a shape, so that a process sends it once
+    return Outcome(Row(job.key, sys.intern(shape), data, wall_s, cpu_s), raw if job.whole else None)
 
 
 @cache

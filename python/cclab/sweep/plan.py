@@ -6,7 +6,8 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 from cclab import laws
@@ -99,7 +100,7 @@ class Plan:
         parameters: Names of the columns of parameters.
         values: Their values at each point.
         seeds: One for each replication.
-        keys: For each point the keys of its runs, one for each replication.
+        points: For each point a hash of what determines its runs but the seed.
         work: For each point a guess of how much there is to simulate, in packets.
     """
 
@@ -107,17 +108,19 @@ class Plan:
     parameters: list[str]
     values: list[list[Any]]
     seeds: list[int]
-    keys: list[list[str]]
+    points: list[str]
     work: list[float]
 
-    @property
-    def runs(self) -> int:
-        """How many rows a table of runs has when all are finished."""
-        return len(self.keys) * len(self.seeds)
+    @cached_property
+    def keys(self) -> list[list[str]]:
+        """For each point the keys of its runs, one for each replication."""
+        return [
+            [hashlib.sha256(f"{point} {seed}".encode()).hexdigest() for seed in self.seeds] for point in self.points
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        return dict(vars(self))
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def identity(design: Design, core: str) -> str:
@@ -137,7 +140,7 @@ def make(design: Design, core: str) -> Plan:
         StudyError: the scenarios of some points cannot be; each mistake once, with the points that have it.
     """
     values: list[list[Any]] = []
-    keys: list[list[str]] = []
+    points: list[str] = []
     works: list[float] = []
     mistakes: dict[str, list[str]] = {}
     for point, changes in design.points():
@@ -154,13 +157,12 @@ def make(design: Design, core: str) -> Plan:
             continue
         written = laws.fingerprint(checked) if laws.registered() else {}
         seedless = {name: value for name, value in checked.items() if name != "seed"}
-        determines = _hash([LAYOUT, seedless, design.backend, design.keep, core, written])
         values.append(list(point))
-        keys.append([hashlib.sha256(f"{determines} {seed}".encode()).hexdigest() for seed in design.seeds])
+        points.append(_hash([LAYOUT, seedless, design.backend, design.keep, core, written]))
         works.append(work(checked))
     if mistakes:
         raise StudyError(_told(mistakes))
-    return Plan(identity(design, core), design.parameters, values, list(design.seeds), keys, works)
+    return Plan(identity(design, core), design.parameters, values, list(design.seeds), points, works)
 
 
 def _told(mistakes: dict[str, list[str]]) -> str:

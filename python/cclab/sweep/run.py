@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -16,7 +16,7 @@ from concurrent.futures import (
     wait,
 )
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,12 +24,17 @@ from cclab import backends, laws
 from cclab.errors import CclabError, RunError
 from cclab.results import Result
 from cclab.sweep import executors
-from cclab.sweep.job import Job, Outcome, Stopped, core_digest, run_job
+from cclab.sweep.job import BUNDLE, Job, Outcome, Stopped, core_digest, run_jobs
+from cclab.sweep.pack import Row
 from cclab.sweep.plan import Design, Plan
-from cclab.sweep.store import PART, Store, row_of
+from cclab.sweep.store import Log, Writer
 
 _TICK = 0.5  # seconds between two looks at the clock
+_COMMIT = 0.05  # seconds that a finished run waits for others, so that they are kept together
+# Bytes that a pipe takes at once: a worker that is killed leaves no half of a result, for whose rest a pool would wait.
+_MESSAGE, _ROW = 12_000, 150
 _OTHERS = 1.0  # seconds between two looks at what other sweeps have finished
+_POINTS = 10_000  # scenarios that are held ready
 _WINDOW = 5.0  # seconds between two looks at how many workers there are
 
 
@@ -92,21 +97,16 @@ class Sweep:
     Args:
         design: What to run.
         plan: Its points and keys.
-        store: Where finished runs are kept; `None` to look at the plan only.
+        log: What is finished and what failed.
         report: Called now and then with the progress.
     """
 
-    def __init__(
-        self,
-        design: Design,
-        plan: Plan,
-        store: Store | None,
-        report: Callable[[Progress], None] | None,
-    ) -> None:
+    def __init__(self, design: Design, plan: Plan, log: Log, report: Callable[[Progress], None] | None = None) -> None:
         self.design, self.plan = design, plan
-        self._store = store
+        self._log = log
         self._report = report
         self._changes = [changes for _, changes in design.points()]
+        self._job = lru_cache(_POINTS)(self._job_of)
         self._runs = {
             key: _Run(key, p, r) for p, keys in reversed(list(enumerate(plan.keys))) for r, key in enumerate(keys)
         }
@@ -116,46 +116,47 @@ class Sweep:
         self._done: set[str] = set()
         self._failed: set[str] = set()
         self._again: set[str] = set()  # failed before, and wanted again
-        self._left = np.zeros(len(plan.keys))  # runs of each point that are not finished
-        self._here = np.zeros(len(plan.keys))  # runs of each point that were run now
+        self._alone: set[str] = set()  # handed out with others to workers that died
+        self._queue: deque[_Run] = deque()  # not claimed yet
+        self._others: list[_Run] = []  # claimed by another sweep
+        self._mine: deque[_Run] = deque()  # claimed, to be handed out next
+        self._pending: dict[Future[list[Outcome]], list[_Run]] = {}  # handed out
+        self._open: list[Row] = []  # come back, not kept yet
+        self._opened = 0.0
+        self._bytes = self._measured = 0  # of rows that came back
+        self._cost = np.empty(0)  # of a run of each point, in seconds; infinite while nothing is known
+        self._left = np.zeros(len(plan.points))  # runs of each point that are not finished
+        self._here = np.zeros(len(plan.points))  # runs of each point that were run now
         self._start = self._reported = self._looked = 0.0
         self._window = 0
-        self._fresh = 0
-
-    @property
-    def store(self) -> Store:
-        """Where finished runs are kept."""
-        assert self._store is not None
-        return self._store
 
     def todo(self, retry_failed: bool) -> list[_Run]:
         """What is neither finished nor failed: replication after replication, within one the longest runs first."""
-        if self._store is not None:
-            self._done = self.store.done() & self._runs.keys()
-            self._failed = (self.store.failed() & self._runs.keys()) - self._done
+        self._done = self._log.done & self._runs.keys()
+        self._failed = (self._log.failed & self._runs.keys()) - self._done
         if retry_failed:
             self._again, self._failed = self._failed, set()
         left = [run for key, run in self._runs.items() if key not in self._done and key not in self._failed]
-        self._left = np.bincount([run.point for run in left], minlength=len(self.plan.keys)).astype(float)
-        if not left or self._store is None:
+        self._left = np.bincount([run.point for run in left], minlength=len(self.plan.points)).astype(float)
+        if not left:
             return left
-        for key, wall_s, _ in self.store.timings():
+        for key, wall_s, _ in self._log.timings:
             if key in self._runs:
                 self._costs.add(self._runs[key].point, wall_s)
         cost = self._costs.of_points()
         return sorted(left, key=lambda run: (run.replication, -cost[run.point], run.point))
 
-    def go(self, workers: int | None, executor: Executor | None, retry_failed: bool) -> None:
+    def go(self, writer: Writer, workers: int | None, executor: Executor | None, retry_failed: bool) -> None:
         """Run what is left.
 
         Raises:
             RunError: the workers were lost.
         """
-        queue = deque(self.todo(retry_failed))
-        if queue:
-            pool = executor or executors.threads(min(workers or executors.cores(), len(queue)))
+        self._queue.extend(self.todo(retry_failed))
+        if self._queue:
+            pool = executor or executors.threads(min(workers or executors.cores(), len(self._queue)))
             try:
-                self._work_off(queue, pool)
+                self._work_off(writer, pool)
             except (BrokenExecutor, CancelledError) as error:
                 raise RunError(
                     f"the workers were lost while they ran ({type(error).__name__}: {error}); "
@@ -165,51 +166,73 @@ class Sweep:
                 self._stop.set()
                 if executor is None:
                     pool.shutdown(wait=True, cancel_futures=True)
-        self.store.merge()
         self._tell(last=True)
 
-    def _work_off(self, queue: deque[_Run], pool: Executor) -> None:
+    def _work_off(self, writer: Writer, pool: Executor) -> None:
         self._start = time.monotonic()
-        pending: dict[Future[Outcome], _Run] = {}
-        others: list[_Run] = []  # claimed by another sweep
         try:
-            while queue or pending or others:
-                while queue and len(pending) < self._ahead(pool):
-                    run = queue.popleft()
-                    if not self.store.claim(run.key):
-                        others.append(run)
-                    elif self._settled(run.key):
-                        self.store.release(run.key)
-                    else:
-                        pending[self._submit(pool, run)] = run
+            while self._queue or self._others or self._mine or self._pending or self._open:
+                ahead = self._ahead(pool)
+                if self._is_due(ahead):
+                    self._turn(writer, ahead)
+                while self._mine and len(self._pending) < ahead:
+                    bundle = self._bundle()
+                    self._pending[self._submit(pool, bundle)] = bundle
                 self._tell()
-                if pending:
-                    for future in wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED).done:
-                        run = pending.pop(future)
-                        self._shares.pop(run.key, None)
-                        self._keep(run, future)
-                        self.store.release(run.key)
-                elif others:
+                if self._pending:
+                    self._collect(writer)
+                elif self._others and not self._open:
                     time.sleep(_OTHERS)
-                if others and not queue:
-                    queue.extend(run for run in others if not self._settled(run.key))
-                    others = []
+                if not self._queue:
+                    self._queue.extend(self._others)
+                    self._others.clear()
         finally:
-            for future in pending:
+            for future in self._pending:
                 future.cancel()
+            if self._open:
+                self._turn(writer, 0)
 
     def _ahead(self, pool: Executor) -> int:
-        """So many runs are handed out at once: no worker waits, and none has a long line of its own."""
+        """So many bundles are handed out at once: no worker waits, and none has a long line of its own."""
         now = time.monotonic()
         if not self._window or now - self._looked > _WINDOW:
             self._looked, self._window = now, 2 * executors.workers_of(pool) + 1
         return self._window
 
+    def _is_due(self, ahead: int) -> bool:
+        """Whether what has come back is kept now, and more is claimed."""
+        if self._open and time.monotonic() - self._opened >= _COMMIT:
+            return True
+        return not self._mine and len(self._pending) <= ahead // 2 and bool(self._queue or self._open)
+
+    def _turn(self, writer: Writer, ahead: int) -> None:
+        rows, self._open = self._open, []
+        cost = self._costs.of_points() if self._costs.known else np.full(len(self.plan.points), np.inf)
+
+        def claim(held: Collection[str]) -> Iterable[str]:
+            supply = sum(cost[run.point] for run in self._mine)
+            while self._queue:
+                short = cost[self._queue[0].point] < BUNDLE
+                if len(self._mine) + len(self._pending) >= ahead and not (short and supply < ahead * BUNDLE):
+                    break
+                run = self._queue.popleft()
+                if self._settled(run.key):
+                    continue
+                if run.key in held:
+                    self._others.append(run)
+                else:
+                    self._mine.append(run)
+                    supply += cost[run.point]
+            return [run.key for runs in (self._mine, *self._pending.values()) for run in runs]
+
+        writer.turn(rows, claim)
+        self._cost = cost
+
     def _settled(self, key: str) -> bool:
         """Whether another sweep has finished this run since, or seen it fail."""
-        if self.store.has(key):
+        if key in self._log.done:
             self._count(key, self._done)
-        elif key not in self._again and self.store.has_failed(key):
+        elif key in self._log.errors and key not in self._again:
             self._count(key, self._failed)
         else:
             return False
@@ -219,44 +242,78 @@ class Sweep:
         where.add(key)
         self._left[self._runs[key].point] -= 1
 
-    def _submit(self, pool: Executor, run: _Run) -> Future[Outcome]:
-        scenario = self.design.scenario_at(self._changes[run.point])
-        seed = self.plan.seeds[run.replication]
-        job = Job(run.key, scenario, seed, self.design.backend, core_digest())
-        if isinstance(pool, ThreadPoolExecutor):
-            return pool.submit(run_job, job, partial(self._share, run.key))
-        if laws.registered() and laws.fingerprint(written := scenario.to_dict(full=True)):
-            job = replace(job, laws=laws.ship(written))
-        return pool.submit(run_job, job)
+    def _bundle(self) -> list[_Run]:
+        """The next run, or short ones that take `BUNDLE` together."""
+        bundle = [self._mine.popleft()]
+        seconds = self._cost[bundle[0].point]
+        most = _MESSAGE * self._measured / self._bytes if self._bytes else 1
+        while self._mine and len(bundle) < most and not {bundle[0].key, self._mine[0].key} & self._alone:
+            seconds += self._cost[self._mine[0].point]
+            if seconds > BUNDLE:
+                break
+            bundle.append(self._mine.popleft())
+        return bundle
+
+    def _submit(self, pool: Executor, runs: list[_Run]) -> Future[list[Outcome]]:
+        threads = isinstance(pool, ThreadPoolExecutor)
+        of_points = [self._job(run.point, not threads) for run in runs]
+        seeds = self.plan.seeds
+        jobs = [
+            replace(job, key=run.key, seed=seeds[run.replication]) for run, job in zip(runs, of_points, strict=True)
+        ]
+        return pool.submit(run_jobs, jobs, self._share) if threads else pool.submit(run_jobs, jobs)
+
+    def _job_of(self, point: int, shipped: bool) -> Job:
+        """A run of this point, but for its key and seed."""
+        scenario = self.design.scenario_at(self._changes[point])
+        job = Job("", scenario, 0, self.design.backend, core_digest(), self.design.keep == "samples")
+        if shipped and laws.registered() and laws.fingerprint(written := scenario.to_dict(full=True)):
+            return replace(job, laws=laws.ship(written))
+        return job
 
     def _share(self, key: str, done: float) -> None:
         if self._stop.is_set():
             raise Stopped
         self._shares[key] = done
 
-    def _keep(self, run: _Run, future: Future[Outcome]) -> None:
-        try:
-            outcome = future.result()
-        except Exception as error:
-            if type(error).__name__ != "KilledWorker":
-                raise
-            outcome = Outcome(run.key, None, f"every worker that ran it died: {error}", 0.0, 0.0)
-        if outcome.raw is None:
-            self.store.put_failure(run.key, outcome.error or "")
+    def _collect(self, writer: Writer) -> None:
+        """Take back what is ready."""
+        patience = max(self._opened + _COMMIT - time.monotonic(), 0.0) if self._open else _TICK
+        for future in wait(self._pending, timeout=patience, return_when=FIRST_COMPLETED).done:
+            runs = self._pending.pop(future)
+            for run in runs:
+                self._shares.pop(run.key, None)
+            try:
+                outcomes = future.result()
+            except Exception as error:
+                if type(error).__name__ != "KilledWorker":
+                    raise
+                if len(runs) > 1:  # one of them kills workers, and which is seen one by one
+                    self._alone.update(run.key for run in runs)
+                    self._mine.extendleft(reversed(runs))
+                    continue
+                outcomes = [Outcome(Row(runs[0].key, None, f"every worker that ran it died: {error}".encode()))]
+            for run, outcome in zip(runs, outcomes, strict=False):
+                self._keep(run, outcome, writer)
+            self._mine.extendleft(reversed(runs[len(outcomes) :]))
+
+    def _keep(self, run: _Run, outcome: Outcome, writer: Writer) -> None:
+        row = outcome.row
+        if outcome.raw is not None:
+            scenario = self._job(run.point, False).scenario
+            result = Result.of_run(scenario, self.design.backend, outcome.raw, row.wall_s, row.cpu_s)
+            result.save(writer.place / "samples" / run.key)
+        if not self._open:
+            self._opened = time.monotonic()
+        self._open.append(row)
+        self._bytes += len(row.data) + _ROW
+        self._measured += 1
+        if row.shape is None:
             self._count(run.key, self._failed)
             return
-        if self.design.keep == "samples":
-            scenario = self.design.scenario_at(self._changes[run.point])
-            result = Result.of_run(scenario, self.design.backend, outcome.raw, outcome.wall_s, outcome.cpu_s)
-            result.save(self.store.place / "samples" / run.key)
-        self.store.put(row_of(run.key, outcome.raw))
-        self.store.put_timing(run.key, outcome.wall_s, outcome.cpu_s)
-        self._costs.add(run.point, outcome.wall_s)
+        self._costs.add(run.point, row.wall_s)
         self._count(run.key, self._done)
         self._here[run.point] += 1
-        self._fresh += 1
-        if self._fresh % PART == 0:
-            self.store.merge()
 
     # How far it is.
 
@@ -303,9 +360,10 @@ class Sweep:
             if time.perf_counter() - start > seconds:
                 raise Stopped
 
-        scenario = self.design.scenario_at(self._changes[run.point])
         try:
-            backends.run(scenario, self.plan.seeds[run.replication], self.design.backend, watch)
+            backends.run(
+                self._job(run.point, False).scenario, self.plan.seeds[run.replication], self.design.backend, watch
+            )
         except CclabError:
             return time.perf_counter() - start  # it fails; that takes no longer the next time
         except Stopped:

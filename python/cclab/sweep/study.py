@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import tempfile
@@ -206,20 +207,17 @@ class Study:
         """
         from cclab.results import versions
         from cclab.sweep.run import Sweep
-        from cclab.sweep.store import Store
+        from cclab.sweep.store import Store, Writer
 
         folder = tempfile.TemporaryDirectory(prefix="cclab-study-") if out is None else None
         place = Path(folder.name if folder else out)  # type: ignore[arg-type]
         plan, current = self._planned(place)
-        store = Store(place, create=True)
-        try:
+        with contextlib.closing(Writer(place)) as writer:
             if not current:
-                store.write_manifest({"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()})
-            Sweep(self._design, plan, store, progress).go(workers, executor, retry_failed)
-        finally:
-            store.close()
+                writer.put_study({"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()})
+            Sweep(self._design, plan, writer.log, progress).go(writer, workers, executor, retry_failed)
         study = self._of(self._design)
-        study._kept, study._folder = (store, plan), folder
+        study._kept, study._folder = (Store(place), plan), folder
         return study
 
     def _planned(self, place: Path) -> tuple[Plan, bool]:
@@ -229,9 +227,9 @@ class Study:
 
         if len(self) > _MOST_RUNS:
             raise StudyError(f"{len(self):,} runs are more than {_MOST_RUNS:,}; split the study")
-        earlier = Store(place).manifest()["plan"] if is_store(place) else {}
-        if earlier.get("identity") == planning.identity(self._design, core_digest()):
-            return Plan(**earlier), True  # checked when it was made
+        earlier = (Store(place).study() if is_store(place) else None) or {"plan": {}}
+        if earlier["plan"].get("identity") == planning.identity(self._design, core_digest()):
+            return Plan(**earlier["plan"]), True  # checked when it was made
         return planning.make(self._design, core_digest()), False
 
     def left(self, place: str | Path, *, retry_failed: bool = False) -> tuple[int, float]:
@@ -243,11 +241,11 @@ class Study:
             StudyError: a scenario cannot be.
         """
         from cclab.sweep.run import Sweep
-        from cclab.sweep.store import Store, is_store
+        from cclab.sweep.store import Log, Store, is_store
 
         place = Path(place)
         plan, _ = self._planned(place)
-        sweep = Sweep(self._design, plan, Store(place) if is_store(place) else None, None)
+        sweep = Sweep(self._design, plan, Store(place).log() if is_store(place) else Log())
         todo = sweep.todo(retry_failed)
         return len(todo), sweep.probe(todo)
 
@@ -266,12 +264,13 @@ class Study:
         if not path.is_dir():
             return read(path, cls._read)
         store = Store(path)
-        about = store.manifest()
-        try:
-            study = cls._of(Design.from_json(about["design"]))
-            study._kept = (store, Plan(**about["plan"]))
-        except (TypeError, KeyError, ValueError):
-            raise ResultError(f"{path}: sweep.json is damaged") from None
+        about = store.study()
+        if about is None:
+            raise ResultError(
+                f"{store.file}: holds no study: its sweep was stopped before it began, or the file was cut off"
+            )
+        study = cls._of(Design.from_json(about["design"]))
+        study._kept = (store, Plan(**about["plan"]))
         return study
 
     @classmethod
@@ -356,10 +355,9 @@ class Study:
     def status(self) -> dict[str, int]:
         """How far it is: `points`, `runs`, `finished`, `failed`."""
         store, plan = self._results()
-        wanted = {key for keys in plan.keys for key in keys}
-        done = store.done() & wanted
-        failed = (store.failed() & wanted) - done
-        return {"points": len(plan.keys), "runs": len(wanted), "finished": len(done), "failed": len(failed)}
+        wanted, log = {key for keys in plan.keys for key in keys}, store.log()
+        runs, finished, failed = len(wanted), len(log.done & wanted), len(log.failed & wanted)
+        return {"points": len(plan.points), "runs": runs, "finished": finished, "failed": failed}
 
     def result(self, point: int = 0, replication: int = 0) -> Result:
         """The whole result of a run, where the study keeps samples.

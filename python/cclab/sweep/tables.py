@@ -29,17 +29,16 @@ def make(name: str, store: Store, plan: Plan) -> pl.DataFrame:
     runs = design(plan)
     wanted = runs["key"]
     if name == "failures":
-        errors = store.failures(set(wanted) - store.done())
+        errors, done = (log := store.log()).errors, log.done
+        there = [key for key in wanted.unique() if key in errors and key not in done]
         rows = pl.DataFrame(
-            {"key": list(errors), "error": list(errors.values())}, schema={"key": pl.String, "error": pl.String}
+            {"key": there, "error": [errors[key] for key in there]}, schema={"key": pl.String, "error": pl.String}
         )
     elif name == "timings":
         columns = {"key": pl.String, "wall_s": pl.Float64, "cpu_s": pl.Float64}
-        rows = pl.DataFrame(store.timings(), schema=columns, orient="row")
-    elif name == "runs":
-        rows = _concat(store.rows(wanted, None))
+        rows = pl.DataFrame(store.log().timings, schema=columns, orient="row")
     elif name in (known := names(store)):
-        rows = _concat([_unpacked(rows, name) for rows in store.rows(wanted, name)])
+        rows = _concat([frame for frame in store.frames(name, wanted) if frame.height])
     else:
         raise unknown("table", name, known)
     if not rows.width:
@@ -58,7 +57,7 @@ def design(plan: Plan) -> pl.DataFrame:
     columns: dict[str, pl.Series] = {}
     for i, name in enumerate(plan.parameters):
         columns[name] = _column([point[i] for point in plan.values for _ in plan.seeds])
-    points = len(plan.keys)
+    points = len(plan.points)
     return pl.DataFrame(
         {
             "_order": pl.Series(range(points * seeds), dtype=pl.UInt32),
@@ -78,10 +77,6 @@ def _column(values: list[Any]) -> pl.Series:
     if kinds <= {int, float}:
         return pl.Series([float(v) for v in values] if float in kinds else values)
     return pl.Series([v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in values], dtype=pl.String)
-
-
-def _unpacked(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    return rows.filter(pl.col(name).list.len() > 0).explode(name).unnest(name)
 
 
 def _concat(frames: list[pl.DataFrame]) -> pl.DataFrame:

@@ -1,0 +1,205 @@
+"""The file of a store, an SQLite database: how it is opened, told from others, locked, and what its errors mean.
+
+Whatever is read is checked by who reads it: SQLite itself would not notice a flipped bit in a number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from cclab.errors import ResultError
+
+FILE = "sweep.sqlite"
+LAYOUT = 2  # of the tables below; 1 was a folder of Parquet files
+PATIENCE = 30.0  # seconds that another program may keep it locked
+_APPLICATION = 0x63636C62  # "cclb", in the header of the file
+# No index and no constraint but the numbers of rows: what is there is said once, so nothing can contradict it.
+_TABLES = {
+    "study": "CREATE TABLE study (id INTEGER PRIMARY KEY, told TEXT, checksum BLOB)",
+    "shapes": "CREATE TABLE shapes (id INTEGER PRIMARY KEY, told TEXT, checksum BLOB)",
+    "runs": "CREATE TABLE runs "
+    "(id INTEGER PRIMARY KEY, key TEXT, shape INTEGER, wall_s REAL, cpu_s REAL, data BLOB, checksum BLOB)",
+    "seal": "CREATE TABLE seal (id INTEGER PRIMARY KEY, runs INTEGER, checksum BLOB)",
+    "sweeps": "CREATE TABLE sweeps (id INTEGER PRIMARY KEY, name TEXT, keys TEXT)",
+}
+
+
+def checksum(*values: object, data: object = b"") -> bytes:
+    """What is kept beside values, so that a flipped bit in them is seen."""
+    of = hashlib.blake2b(repr(values).encode(), digest_size=8)
+    of.update(data if isinstance(data, bytes) else repr(data).encode())
+    return of.digest()
+
+
+def damaged(file: Path, what: str) -> ResultError:
+    """The error that it cannot be what was written."""
+    return ResultError(f"{file}: is damaged ({what})")
+
+
+@contextlib.contextmanager
+def in_words(file: Path) -> Iterator[None]:
+    """An error of SQLite inside is one of ours, or of the system's, that names the file and what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _told(file, error) from None
+
+
+def _told(file: Path, error: sqlite3.Error) -> Exception:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+    kept = "what was finished is kept, and the same command goes on from there"
+    if code == sqlite3.SQLITE_READONLY_DBMOVED:
+        return ResultError(f"{file}: was moved or removed while it was written; {kept}")
+    match code & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return OSError(errno.ENOSPC, f"the disk is full; {kept}", str(file))
+        case sqlite3.SQLITE_IOERR:
+            return OSError(errno.EIO, f"reading or writing failed ({error.sqlite_errorname}); {kept}", str(file))
+        case sqlite3.SQLITE_READONLY:
+            return OSError(errno.EROFS, "cannot be written", str(file))
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return OSError(errno.EACCES, "cannot be opened", str(file))
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return ResultError(f"{file}: another program has kept it locked for {PATIENCE:g} s; {kept}")
+        case sqlite3.SQLITE_NOTADB:
+            return damaged(file, "it is no SQLite database")
+    return damaged(file, str(error))
+
+
+@contextlib.contextmanager
+def reading(file: Path) -> Iterator[sqlite3.Connection]:
+    """It as it was last committed, for reading; sweeps go on meanwhile.
+
+    Raises:
+        ResultError: it is no store, damaged, or of another layout.
+    """
+    with in_words(file), contextlib.ExitStack() as stack:
+        try:
+            connection = stack.enter_context(contextlib.closing(_connected(file, "ro")))
+            connection.execute("BEGIN")
+            _check(connection, file)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                raise
+            # Its sweep was killed, and SQLite may not put the folder in order: a copy can be.
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cclab-store-")))
+            for suffix in ("", "-wal", "-journal"):
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copyfile(f"{file}{suffix}", folder / f"{FILE}{suffix}")
+            connection = stack.enter_context(contextlib.closing(_connected(folder / FILE, "rw")))
+            connection.execute("BEGIN")
+            _check(connection, file)
+        yield connection
+
+
+def writing(file: Path) -> sqlite3.Connection:
+    """It for writing, made where it is not there; commits last through a power cut.
+
+    Raises:
+        ResultError: it is no store, damaged, or of another layout.
+    """
+    with in_words(file):
+        connection = _connected(file, "rwc")
+        try:
+            if _is_new(connection):
+                _make(connection)
+            _check(connection, file)
+            _journal(connection, "WAL", time.monotonic() + PATIENCE)
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def close(connection: sqlite3.Connection) -> None:
+    """Close what `writing` opened; if nobody else has it open, all is in the one file then."""
+    with contextlib.suppress(sqlite3.Error):
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
+    """All that is written inside, or nothing; nobody else writes meanwhile."""
+    with in_words(file):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+
+def lock(file: Path) -> sqlite3.Connection | None:
+    """A lock of the operating system on a file, which ends with this process, however that ends; or somebody has it."""
+    with in_words(file):
+        connection = _connected(file, "rwc", patience=0.0)
+        try:
+            connection.execute("PRAGMA journal_mode = MEMORY")
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            return None
+        return connection
+
+
+def _connected(file: Path, mode: str, patience: float = PATIENCE) -> sqlite3.Connection:
+    uri = f"{Path(os.path.abspath(file)).as_uri()}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    if _is_new(connection):  # nobody has made it meanwhile
+        for table in _TABLES.values():
+            connection.execute(table)
+        connection.execute("INSERT INTO seal VALUES (1, 0, ?)", [checksum(0)])
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {LAYOUT}")
+    connection.execute("COMMIT")
+
+
+def _is_new(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,))
+
+
+def _check(connection: sqlite3.Connection, file: Path) -> None:
+    application, layout = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+    if application != _APPLICATION:
+        raise ResultError(f"{file}: is a database of another program, or damaged")
+    if layout != LAYOUT:
+        raise ResultError(f"{file}: written in layout {layout}; this cclab reads layout {LAYOUT}")
+    if dict(connection.execute("SELECT name, sql FROM sqlite_master")) != _TABLES:
+        raise damaged(file, "its tables are not those of a store")
+
+
+def _journal(connection: sqlite3.Connection, mode: str, until: float) -> None:
+    """Where there is no shared memory it stays a rollback journal, and readers wait for commits."""
+    while True:  # nobody else may have it open in this moment, and SQLite does not wait for that by itself
+        try:
+            connection.execute(f"PRAGMA journal_mode = {mode}")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.02)
