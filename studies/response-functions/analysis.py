@@ -52,18 +52,22 @@ def scenario(base: dict[str, Any], law: str, p: float, plan: dict[str, Any], per
     )
 
 
-def measure(context: Context, kind: str) -> pl.DataFrame:
-    """Mean windows: a row for each run, with the formulas beside it."""
-    about, plan = context.about, context.about["quick" if context.quick else "full"][kind]
-    periodic = kind == "periodic"
-    seeds = [1] if periodic else range(1, plan["seeds"] + 1)
-    points = [(name, law, p, seed) for name, law in about["laws"].items() for p in rates(plan) for seed in seeds]
-    # the longest first, so that no core waits for one at the end
-    points.sort(key=lambda point: point[2])
-    jobs = [(scenario(about["scenario"], law, p, plan, periodic), seed) for _, law, p, seed in points]
-    windows = context.run(jobs, window)
+def measure(context: Context) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Mean windows under periodic and under independent loss: a row for each run, with the formulas beside it."""
+    about, plans = context.about, context.about["quick" if context.quick else "full"]
+    points = [
+        (kind, name, law, p, seed)
+        for kind in ("periodic", "independent")
+        for name, law in about["laws"].items()
+        for p in rates(plans[kind])
+        for seed in range(1, plans[kind].get("seeds", 1) + 1)
+    ]
+    jobs = [
+        (scenario(about["scenario"], law, p, plans[kind], kind == "periodic"), seed) for kind, _, law, p, seed in points
+    ]
     rows = [
         {
+            "kind": kind,
             "item": name,
             "p": p,
             "seed": seed,
@@ -71,12 +75,10 @@ def measure(context: Context, kind: str) -> pl.DataFrame:
             "deterministic": float(formulas.periodic(law, p, RTT)),
             "asymptotic": asymptotic(law, p),
         }
-        for (name, law, p, seed), w in zip(points, windows, strict=True)
+        for (kind, name, law, p, seed), w in zip(points, context.run(jobs, window), strict=True)
     ]
-    order = {name: i for i, name in enumerate(about["laws"])}
-    return pl.DataFrame(rows).sort(
-        pl.col("item").replace_strict(order), pl.col("p"), "seed", descending=[False, True, False]
-    )
+    periodic, independent = pl.DataFrame(rows).partition_by("kind", maintain_order=True, include_key=False)
+    return periodic, independent
 
 
 def asymptotic(law: str, p: Any) -> Any:
@@ -89,8 +91,8 @@ def asymptotic(law: str, p: Any) -> Any:
 def run(context: Context) -> Findings:
     tolerance = context.about["tolerance"]
     published = pl.read_csv(context.folder / "published.csv").filter(pl.col("item").is_in(list(context.about["laws"])))
-    periodic = measure(context, "periodic").with_columns(off=pl.col("window") / pl.col("deterministic") - 1)
-    independent = measure(context, "independent")
+    periodic, independent = measure(context)
+    periodic = periodic.with_columns(off=pl.col("window") / pl.col("deterministic") - 1)
     summary = stats.summarise(independent, "window", by=["item", "p", "deterministic", "asymptotic"])
     rows = comparisons(published, periodic, independent, tolerance)
     claims = [*within(context.about["laws"], periodic, tolerance["periodic"]), *beside(context.about["laws"], summary)]

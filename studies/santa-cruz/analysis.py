@@ -52,12 +52,14 @@ def run(context: Context) -> Findings:
         for name in names
     }
     cases = [*basic.values(), *reverse.values(), *asymmetric.values()]
-    rows = context.run([(s, seed) for s in cases for seed in seeds], reduce=summary)
+    jobs = [(s, seed) for s in cases for seed in seeds]
+    found = context.run([*jobs, *((s, 1) for s in drawn.values())], reduce=measured)
+    rows = found[: len(jobs)]
     by_case = iter([rows[i : i + len(seeds)] for i in range(0, len(rows), len(seeds))])
     table = {name: next(by_case) for name in basic}
     both_ways = {key: next(by_case) for key in reverse}
     uneven = {name: next(by_case) for name in asymmetric}
-    traces = dict(zip(names, context.run([(s, 1) for s in drawn.values()]), strict=True))
+    traces = dict(zip(names, found[len(jobs) :], strict=True))
 
     delays = {name: delay_series(trace) for name, trace in traces.items()}
     variances = {d: {name: of(delays[name]) for name in names} for d, of in DEFINITIONS.items()}
@@ -117,6 +119,11 @@ def scenario(
             "record": record or {"samples": "off"},
         }
     )
+
+
+def measured(result: Result) -> dict[str, float] | Result:
+    """A run's figures; of those that are drawn, all of it."""
+    return result if result.scenario["record"]["packets"] else summary(result)
 
 
 def summary(result: Result) -> dict[str, float]:
