@@ -5,7 +5,7 @@
 * `plan`: every point checked, every run with its key.
 * `job`: one run, in whatever thread or process.
 * `executors`: threads, processes, Dask.
-* `run`: hands jobs out and keeps what comes back.
+* `run`: `Runner` hands jobs out and takes back what became of them; `Sweep` is one go at a study.
 * `store`: the folder on disk.
 * `query`: SQL over its tables.
 """

@@ -31,6 +31,7 @@ class Job:
         backend: What runs it.
         core: Hash of the compiled core that it is for.
         whole: Whether all that the core returns is wanted, samples too.
+        reduce: Makes of that, and of the wall and CPU seconds, what is wanted instead.
         laws: Congestion controls written in Python, as `cclab.laws.ship` packs them; `None` where they are known.
     """
 
@@ -40,6 +41,7 @@ class Job:
     backend: str
     core: str
     whole: bool = False
+    reduce: Callable[[dict[str, Any], float, float], Any] | None = None
     laws: bytes | None = None
 
 
@@ -49,11 +51,11 @@ class Outcome:
 
     Attributes:
         row: What is kept of it.
-        raw: As `_core.Simulation.finish` gives it, where that was wanted and it did not fail.
+        value: What was wanted beside, of a run that did not fail.
     """
 
     row: Row
-    raw: dict[str, Any] | None = None
+    value: Any = None
 
 
 class Stopped(Exception):
@@ -97,12 +99,13 @@ def _run(job: Job, progress: Callable[[str, float], None] | None) -> Outcome:
         share = partial(progress, job.key) if progress else None
         raw, wall_s, cpu_s = backends.run(job.scenario, job.seed, job.backend, share)
         shape, data = packed(raw)
+        value = job.reduce(raw, wall_s, cpu_s) if job.reduce else raw if job.whole else None
     except Stopped:
         raise
     except Exception as error:
         return Outcome(Row(job.key, None, _told(error).encode(errors="replace")))
     # one text for all runs of a shape, so that a process sends it once
-    return Outcome(Row(job.key, sys.intern(shape), data, wall_s, cpu_s), raw if job.whole else None)
+    return Outcome(Row(job.key, sys.intern(shape), data, wall_s, cpu_s), value)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -17,6 +17,8 @@ from concurrent.futures import (
 )
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -27,7 +29,7 @@ from cclab.sweep import executors
 from cclab.sweep.job import BUNDLE, Job, Outcome, Stopped, core_digest, run_jobs
 from cclab.sweep.pack import Row
 from cclab.sweep.plan import Design, Plan
-from cclab.sweep.store import Log, Writer
+from cclab.sweep.store import Log
 
 _TICK = 0.5  # seconds between two looks at the clock
 _COMMIT = 0.05  # seconds that a finished run waits for others, so that they are kept together
@@ -85,59 +87,94 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class _Run:
+class Run:
+    """What is to be run.
+
+    Attributes:
+        key: Equal keys are one run.
+        point: Which scenario, by number.
+        replication: The lower, the sooner it is run.
+        seed: Of the run.
+    """
+
     key: str
     point: int
     replication: int
+    seed: int
 
 
-class Sweep:
-    """One go at a study.
+class Keeper(Protocol):
+    """Where what comes back is kept; `store.Writer` is one."""
+
+    def turn(self, rows: Sequence[Row], claim: Callable[[Collection[str]], Iterable[str]]) -> None:
+        """Keep runs and claim others, as `store.Writer.turn` does."""
+
+
+class Nowhere:
+    """A `Keeper` that keeps nothing, where there are no others."""
+
+    def turn(self, _rows: Sequence[Row], claim: Callable[[Collection[str]], Iterable[str]]) -> None:
+        """Claim runs."""
+        claim(())
+
+
+class Runner:
+    """One go at many runs.
 
     Args:
-        design: What to run.
-        plan: Its points and keys.
+        runs: What is to be run.
+        work: For each point a guess of how much there is to simulate.
+        job: A run of a point, but for its key and seed, and whether it leaves this process.
+        take: Is given what became of a run, and says what is kept of it.
         log: What is finished and what failed.
         report: Called now and then with the progress.
     """
 
-    def __init__(self, design: Design, plan: Plan, log: Log, report: Callable[[Progress], None] | None = None) -> None:
-        self.design, self.plan = design, plan
+    def __init__(
+        self,
+        runs: Iterable[Run],
+        work: list[float],
+        job: Callable[[int, bool], Job],
+        take: Callable[[Run, Outcome], Row],
+        log: Log,
+        report: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self._work = work
+        self._job, self._take = job, take
         self._log = log
         self._report = report
-        self._changes = [changes for _, changes in design.points()]
-        self._job = lru_cache(_POINTS)(self._job_of)
-        self._runs = {
-            key: _Run(key, p, r) for p, keys in reversed(list(enumerate(plan.keys))) for r, key in enumerate(keys)
-        }
-        self._costs = Costs(plan.work)
+        self._runs: dict[str, Run] = {}
+        for run in runs:
+            self._runs.setdefault(run.key, run)
+        self._costs = Costs(work)
         self._shares: dict[str, float] = {}  # of runs under way in threads
         self._stop = threading.Event()
         self._done: set[str] = set()
         self._failed: set[str] = set()
         self._again: set[str] = set()  # failed before, and wanted again
         self._alone: set[str] = set()  # handed out with others to workers that died
-        self._queue: deque[_Run] = deque()  # not claimed yet
-        self._others: list[_Run] = []  # claimed by another sweep
-        self._mine: deque[_Run] = deque()  # claimed, to be handed out next
-        self._pending: dict[Future[list[Outcome]], list[_Run]] = {}  # handed out
+        self._queue: deque[Run] = deque()  # not claimed yet
+        self._others: list[Run] = []  # claimed by another sweep
+        self._mine: deque[Run] = deque()  # claimed, to be handed out next
+        self._pending: dict[Future[list[Outcome]], list[Run]] = {}  # handed out
         self._open: list[Row] = []  # come back, not kept yet
         self._opened = 0.0
         self._bytes = self._measured = 0  # of rows that came back
         self._cost = np.empty(0)  # of a run of each point, in seconds; infinite while nothing is known
-        self._left = np.zeros(len(plan.points))  # runs of each point that are not finished
-        self._here = np.zeros(len(plan.points))  # runs of each point that were run now
+        self._all = np.bincount([run.point for run in self._runs.values()], minlength=len(work))  # runs of each point
+        self._left = np.zeros(len(work))  # those that are not finished
+        self._here = np.zeros(len(work))  # those that were run now
         self._start = self._reported = self._looked = 0.0
         self._window = 0
 
-    def todo(self, retry_failed: bool) -> list[_Run]:
+    def todo(self, retry_failed: bool) -> list[Run]:
         """What is neither finished nor failed: replication after replication, within one the longest runs first."""
         self._done = self._log.done & self._runs.keys()
         self._failed = (self._log.failed & self._runs.keys()) - self._done
         if retry_failed:
             self._again, self._failed = self._failed, set()
         left = [run for key, run in self._runs.items() if key not in self._done and key not in self._failed]
-        self._left = np.bincount([run.point for run in left], minlength=len(self.plan.points)).astype(float)
+        self._left = np.bincount([run.point for run in left], minlength=len(self._work)).astype(float)
         if not left:
             return left
         for key, wall_s, _ in self._log.timings:
@@ -146,7 +183,7 @@ class Sweep:
         cost = self._costs.of_points()
         return sorted(left, key=lambda run: (run.replication, -cost[run.point], run.point))
 
-    def go(self, writer: Writer, workers: int | None, executor: Executor | None, retry_failed: bool) -> None:
+    def go(self, keeper: Keeper, workers: int | None, executor: Executor | None, retry_failed: bool) -> None:
         """Run what is left.
 
         Raises:
@@ -156,7 +193,7 @@ class Sweep:
         if self._queue:
             pool = executor or executors.threads(min(workers or executors.cores(), len(self._queue)))
             try:
-                self._work_off(writer, pool)
+                self._work_off(keeper, pool)
             except (BrokenExecutor, CancelledError) as error:
                 raise RunError(
                     f"the workers were lost while they ran ({type(error).__name__}: {error}); "
@@ -168,19 +205,19 @@ class Sweep:
                     pool.shutdown(wait=True, cancel_futures=True)
         self._tell(last=True)
 
-    def _work_off(self, writer: Writer, pool: Executor) -> None:
+    def _work_off(self, keeper: Keeper, pool: Executor) -> None:
         self._start = time.monotonic()
         try:
             while self._queue or self._others or self._mine or self._pending or self._open:
                 ahead = self._ahead(pool)
                 if self._is_due(ahead):
-                    self._turn(writer, ahead)
+                    self._turn(keeper, ahead)
                 while self._mine and len(self._pending) < ahead:
                     bundle = self._bundle()
                     self._pending[self._submit(pool, bundle)] = bundle
                 self._tell()
                 if self._pending:
-                    self._collect(writer)
+                    self._collect()
                 elif self._others and not self._open:
                     time.sleep(_OTHERS)
                 if not self._queue:
@@ -190,7 +227,7 @@ class Sweep:
             for future in self._pending:
                 future.cancel()
             if self._open:
-                self._turn(writer, 0)
+                self._turn(keeper, 0)
 
     def _ahead(self, pool: Executor) -> int:
         """So many bundles are handed out at once: no worker waits, and none has a long line of its own."""
@@ -205,9 +242,9 @@ class Sweep:
             return True
         return not self._mine and len(self._pending) <= ahead // 2 and bool(self._queue or self._open)
 
-    def _turn(self, writer: Writer, ahead: int) -> None:
+    def _turn(self, keeper: Keeper, ahead: int) -> None:
         rows, self._open = self._open, []
-        cost = self._costs.of_points() if self._costs.known else np.full(len(self.plan.points), np.inf)
+        cost = self._costs.of_points() if self._costs.known else np.full(len(self._work), np.inf)
 
         def claim(held: Collection[str]) -> Iterable[str]:
             supply = sum(cost[run.point] for run in self._mine)
@@ -225,7 +262,7 @@ class Sweep:
                     supply += cost[run.point]
             return [run.key for runs in (self._mine, *self._pending.values()) for run in runs]
 
-        writer.turn(rows, claim)
+        keeper.turn(rows, claim)
         self._cost = cost
 
     def _settled(self, key: str) -> bool:
@@ -242,7 +279,7 @@ class Sweep:
         where.add(key)
         self._left[self._runs[key].point] -= 1
 
-    def _bundle(self) -> list[_Run]:
+    def _bundle(self) -> list[Run]:
         """The next run, or short ones that take `BUNDLE` together."""
         bundle = [self._mine.popleft()]
         seconds = self._cost[bundle[0].point]
@@ -254,29 +291,18 @@ class Sweep:
             bundle.append(self._mine.popleft())
         return bundle
 
-    def _submit(self, pool: Executor, runs: list[_Run]) -> Future[list[Outcome]]:
+    def _submit(self, pool: Executor, runs: list[Run]) -> Future[list[Outcome]]:
         threads = isinstance(pool, ThreadPoolExecutor)
         of_points = [self._job(run.point, not threads) for run in runs]
-        seeds = self.plan.seeds
-        jobs = [
-            replace(job, key=run.key, seed=seeds[run.replication]) for run, job in zip(runs, of_points, strict=True)
-        ]
+        jobs = [replace(job, key=run.key, seed=run.seed) for run, job in zip(runs, of_points, strict=True)]
         return pool.submit(run_jobs, jobs, self._share) if threads else pool.submit(run_jobs, jobs)
-
-    def _job_of(self, point: int, shipped: bool) -> Job:
-        """A run of this point, but for its key and seed."""
-        scenario = self.design.scenario_at(self._changes[point])
-        job = Job("", scenario, 0, self.design.backend, core_digest(), self.design.keep == "samples")
-        if shipped and laws.registered() and laws.fingerprint(written := scenario.to_dict(full=True)):
-            return replace(job, laws=laws.ship(written))
-        return job
 
     def _share(self, key: str, done: float) -> None:
         if self._stop.is_set():
             raise Stopped
         self._shares[key] = done
 
-    def _collect(self, writer: Writer) -> None:
+    def _collect(self) -> None:
         """Take back what is ready."""
         patience = max(self._opened + _COMMIT - time.monotonic(), 0.0) if self._open else _TICK
         for future in wait(self._pending, timeout=patience, return_when=FIRST_COMPLETED).done:
@@ -294,15 +320,11 @@ class Sweep:
                     continue
                 outcomes = [Outcome(Row(runs[0].key, None, f"every worker that ran it died: {error}".encode()))]
             for run, outcome in zip(runs, outcomes, strict=False):
-                self._keep(run, outcome, writer)
+                self._keep(run, outcome)
             self._mine.extendleft(reversed(runs[len(outcomes) :]))
 
-    def _keep(self, run: _Run, outcome: Outcome, writer: Writer) -> None:
-        row = outcome.row
-        if outcome.raw is not None:
-            scenario = self._job(run.point, False).scenario
-            result = Result.of_run(scenario, self.design.backend, outcome.raw, row.wall_s, row.cpu_s)
-            result.save(writer.place / "samples" / run.key)
+    def _keep(self, run: Run, outcome: Outcome) -> None:
+        row = self._take(run, outcome)
         if not self._open:
             self._opened = time.monotonic()
         self._open.append(row)
@@ -330,14 +352,14 @@ class Sweep:
         begun = sum(share * float(cost[self._runs[key].point]) for key, share in list(self._shares.items()))
         here = float(cost @ self._here) + begun
         left = float(cost @ self._left) - begun
-        total = float(cost.sum()) * len(self.plan.seeds)
+        total = float(cost @ self._all)
         elapsed = time.monotonic() - self._start
         remaining = None if left else 0.0
         if left and here and self._costs.known:
             remaining = left / here * elapsed
         return Progress(len(self._runs), len(self._done), len(self._failed), 1.0 - left / total, remaining)
 
-    def probe(self, todo: list[_Run], seconds: float = 1.0, runs: int = 5) -> float:
+    def probe(self, todo: list[Run], seconds: float = 1.0, runs: int = 5) -> float:
         """How long `todo` will take one worker, in seconds, from the beginnings of a few runs, small to large.
 
         Args:
@@ -345,13 +367,13 @@ class Sweep:
             seconds: How long each is watched at most.
             runs: How many are.
         """
-        by_work = sorted({run.point: run for run in todo}.values(), key=lambda run: self.plan.work[run.point])
+        by_work = sorted({run.point: run for run in todo}.values(), key=lambda run: self._work[run.point])
         for i in sorted({round(k * (len(by_work) - 1) / max(runs - 1, 1)) for k in range(runs)}) if by_work else []:
             self._costs.add(by_work[i].point, self._begin(by_work[i], seconds))
         cost = self._costs.of_points()
         return float(sum(cost[run.point] for run in todo))
 
-    def _begin(self, run: _Run, seconds: float) -> float:
+    def _begin(self, run: Run, seconds: float) -> float:
         start, share = time.perf_counter(), 0.0
 
         def watch(done: float) -> None:
@@ -360,12 +382,51 @@ class Sweep:
             if time.perf_counter() - start > seconds:
                 raise Stopped
 
+        job = self._job(run.point, False)
         try:
-            backends.run(
-                self._job(run.point, False).scenario, self.plan.seeds[run.replication], self.design.backend, watch
-            )
+            backends.run(job.scenario, run.seed, job.backend, watch)
         except CclabError:
             return time.perf_counter() - start  # it fails; that takes no longer the next time
         except Stopped:
             pass
         return (time.perf_counter() - start) / max(share, 1e-6)
+
+
+class Sweep(Runner):
+    """One go at a study.
+
+    Args:
+        design: What to run.
+        plan: Its points and keys.
+        log: What is finished and what failed.
+        report: Called now and then with the progress.
+        samples: A folder for whole results, where the study keeps them.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        plan: Plan,
+        log: Log,
+        report: Callable[[Progress], None] | None = None,
+        samples: Path | None = None,
+    ) -> None:
+        self.design = design
+        self._samples = samples
+        self._changes = [changes for _, changes in design.points()]
+        runs = (Run(key, p, r, plan.seeds[r]) for p, keys in enumerate(plan.keys) for r, key in enumerate(keys))
+        super().__init__(runs, plan.work, lru_cache(_POINTS)(self._job_of), self._taken, log, report)
+
+    def _job_of(self, point: int, shipped: bool) -> Job:
+        scenario = self.design.scenario_at(self._changes[point])
+        job = Job("", scenario, 0, self.design.backend, core_digest(), self.design.keep == "samples")
+        if shipped and laws.registered() and laws.fingerprint(written := scenario.to_dict(full=True)):
+            return replace(job, laws=laws.ship(written))
+        return job
+
+    def _taken(self, run: Run, outcome: Outcome) -> Row:
+        if outcome.value is not None and self._samples is not None:
+            scenario, row = self._job(run.point, False).scenario, outcome.row
+            result = Result.of_run(scenario, self.design.backend, outcome.value, row.wall_s, row.cpu_s)
+            result.save(self._samples / run.key)
+        return outcome.row

@@ -215,7 +215,8 @@ class Study:
         with contextlib.closing(Writer(place)) as writer:
             if not current:
                 writer.put_study({"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()})
-            Sweep(self._design, plan, writer.log, progress).go(writer, workers, executor, retry_failed)
+            sweep = Sweep(self._design, plan, writer.log, progress, place / "samples")
+            sweep.go(writer, workers, executor, retry_failed)
         study = self._of(self._design)
         study._kept, study._folder = (Store(place), plan), folder
         return study
