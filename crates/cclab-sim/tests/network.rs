@@ -4,7 +4,7 @@ mod support;
 
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::measure::PacketRows;
-use cclab_sim::net::{self, Outcome, Pool, Reason};
+use cclab_sim::net::{self, Outcome, Reason};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::Config;
 use cclab_sim::wire::{Body, Packet};
@@ -267,29 +267,27 @@ fn a_link_without_a_simulation() {
     let log = run(&scenario).packets.expect("asked for");
     let end = Time::ZERO + scenario.duration;
     let mut relay = net::Link::new(&scenario.links[0], scenario.seed, Time::ZERO, end, false);
-    let (mut arrived, mut fates, mut pool) = (Vec::new(), [0; 3], Pool::default());
-    let mut wait = |relay: &mut net::Link, pool: &mut Pool, until: Time| {
-        while relay.next_event(pool) < until {
-            let now = relay.next_event(pool);
-            let id = relay.pop(now, pool).expect("it has arrived");
-            let packet = pool.take(id);
+    let (mut arrived, mut fates) = (Vec::new(), [0; 3]);
+    let mut wait = |relay: &mut net::Link, until: Time| {
+        while relay.next_event() < until {
+            let now = relay.next_event();
+            let packet = relay.pop(now).expect("it has arrived");
             let Body::Udp(datagram) = packet.body else { panic!("a datagram") };
             arrived.push(((now.as_secs_f64() * 1e9).round() / 1e6, datagram.number));
         }
-        assert!(relay.pop(until - Duration(1), pool).is_none(), "nothing is early");
+        assert!(relay.pop(until - Duration(1)).is_none(), "nothing is early");
     };
     for (at, _, number) in rows(&log, HOST, "sent") {
         let now = Time((at * 1e6).round() as u64);
-        wait(&mut relay, &mut pool, now);
-        let id = pool.put(Packet::udp(0, now, number, 500));
-        match relay.take(now, id, &mut pool) {
+        wait(&mut relay, now);
+        match relay.take(now, &mut Packet::udp(0, now, number, 500)) {
             Outcome::Queued(_) => fates[0] += 1,
             Outcome::Gone(Reason::Dropped, _) => fates[1] += 1,
             Outcome::Gone(..) => fates[2] += 1,
             Outcome::Through | Outcome::Waiting { .. } => panic!("this link takes time and is not served"),
         }
     }
-    wait(&mut relay, &mut pool, end);
+    wait(&mut relay, end);
     let order = |mut list: Vec<(f64, u64)>| {
         list.sort_by(|a, b| a.partial_cmp(b).expect("no NaN"));
         list

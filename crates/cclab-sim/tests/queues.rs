@@ -5,7 +5,7 @@ mod support;
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::measure::RunResult;
 use cclab_sim::net::queue::codel;
-use cclab_sim::net::{self, Outcome, Pool};
+use cclab_sim::net::{self, Outcome};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{self, Config, Recovery};
 use cclab_sim::wire::Packet;
@@ -279,22 +279,21 @@ fn a_served_link_without_a_simulation() {
     sent.record.packets = true;
     let log = run(&sent).packets.expect("asked for");
     let mut relay = net::Link::new(&scenario.links[0], scenario.seed, Time::ZERO, end, false);
-    let (mut arrived, mut refused, mut pool) = (0, 0, Pool::default());
-    let mut drain = |relay: &mut net::Link, pool: &mut Pool, until: Time| {
-        while relay.next_event(pool) < until {
-            let now = relay.next_event(pool);
-            while relay.pop(now, pool).is_some() {
+    let (mut arrived, mut refused) = (0, 0);
+    let mut drain = |relay: &mut net::Link, until: Time| {
+        while relay.next_event() < until {
+            let now = relay.next_event();
+            while relay.pop(now).is_some() {
                 arrived += 1;
             }
         }
     };
     for i in (0..log.event.len()).filter(|&i| log.event[i] == 0) {
         let now = Time((log.time_s[i] * 1e9).round() as u64);
-        drain(&mut relay, &mut pool, now);
-        let id = pool.put(Packet::udp(0, now, log.seq[i], 500));
-        refused += u64::from(matches!(relay.take(now, id, &mut pool), Outcome::Gone(..)));
+        drain(&mut relay, now);
+        refused += u64::from(matches!(relay.take(now, &mut Packet::udp(0, now, log.seq[i], 500)), Outcome::Gone(..)));
     }
-    drain(&mut relay, &mut pool, end);
+    drain(&mut relay, end);
     let l = &result.links[0];
     assert!(l.early_drops > 20 && l.drops - l.early_drops == refused, "{refused} {l:?}");
     assert_eq!(arrived, result.flows[0].packets_received);

@@ -2,12 +2,11 @@
 //! to process what it sends.
 
 use super::onoff::Datagrams;
-use crate::net::{PacketId, Route};
+use crate::net::{Pipe, Route};
 use crate::tcp::Endpoint;
-use crate::wire::SocketId;
+use crate::wire::{Packet, SocketId};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
-use std::collections::VecDeque;
 
 /// One end of a flow.
 pub(crate) struct Socket {
@@ -93,13 +92,12 @@ pub(crate) struct Processing {
     delay: Duration,
     max: Duration,
     rng: Stream,
-    packets: VecDeque<(Time, PacketId)>,
-    last: Time,
+    packets: Pipe,
 }
 
 impl Processing {
     pub(crate) fn new(max: Duration, rng: Stream) -> Processing {
-        Processing { delay: Duration::ZERO, max, rng, packets: VecDeque::new(), last: Time::ZERO }
+        Processing { delay: Duration::ZERO, max, rng, packets: Pipe::default() }
     }
 
     /// The same, with a propagation delay behind it.
@@ -108,17 +106,15 @@ impl Processing {
     }
 
     /// Takes a packet in; says when it leaves, if it is the only one, so that its event is to be scheduled.
-    pub(crate) fn push(&mut self, now: Time, packet: PacketId) -> Option<Time> {
+    pub(crate) fn push(&mut self, now: Time, packet: &Packet) -> Option<Time> {
         let delay = self.delay + Duration(self.rng.below(self.max.0.saturating_add(1)));
-        self.last = self.last.max(now + delay);
-        self.packets.push_back((self.last, packet));
-        (self.packets.len() == 1).then_some(self.last)
+        self.packets.push(now + delay, packet)
     }
 
-    /// The first packet leaves; and when the next one does, if there is one.
-    pub(crate) fn pop(&mut self) -> (PacketId, Option<Time>) {
-        let (_, packet) = self.packets.pop_front().expect("a release means a packet in processing");
-        (packet, self.packets.front().map(|&(at, _)| at))
+    /// The first packet leaves, in `packet`; and when the next one does, if there is one.
+    pub(crate) fn pop(&mut self, packet: &mut Packet) -> Option<Time> {
+        self.packets.pop(packet);
+        self.packets.due()
     }
 
     /// Packets in processing.

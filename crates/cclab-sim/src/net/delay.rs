@@ -2,10 +2,10 @@
 //! queue and hardly a meter. Most links of a large network are of this kind: those between hosts and routers.
 
 use super::config;
-use super::pool::{PacketId, Pipe, Pool};
+use super::pipe::Pipe;
 use super::queue::Queue;
 use crate::measure::{Histogram, LinkSummary};
-use crate::wire::Packet;
+use crate::wire::{Packed, Packet};
 use cclab_algo::{Duration, Time};
 
 /// Packets that came, of these with payload, and their IP bytes.
@@ -38,21 +38,21 @@ impl DelayLine {
 
     /// Takes in a packet: whether it is through at once, and when it arrives if its event is to be scheduled.
     #[inline]
-    pub(super) fn take(&mut self, now: Time, id: PacketId, pool: &mut Pool) -> (bool, Option<Time>) {
-        let packet = &pool[id];
+    pub(super) fn take(&mut self, now: Time, packet: &Packet) -> (bool, Option<Time>) {
         self.came.packets += 1;
         self.came.data += u64::from(packet.payload() > 0);
         self.came.bytes += u64::from(packet.size);
         if self.delay == Duration::ZERO {
             return (true, None);
         }
-        (false, self.pipe.push(now + self.delay, id, pool))
+        (false, self.pipe.push(now + self.delay, packet))
     }
 
-    /// The first packet arrives; and when the next one does, if there is one.
+    /// The first packet arrives, in `packet`; and when the next one does, if there is one.
     #[inline]
-    pub(super) fn pop(&mut self, pool: &Pool) -> (PacketId, Option<Time>) {
-        self.pipe.pop(pool)
+    pub(super) fn pop(&mut self, packet: &mut Packet) -> Option<Time> {
+        self.pipe.pop(packet);
+        self.pipe.due()
     }
 
     /// What has come so far.
@@ -61,12 +61,13 @@ impl DelayLine {
     }
 
     /// Data packets that reached the far end, whole run.
-    pub(super) fn data_delivered(&self, pool: &Pool) -> u64 {
-        self.came.data - self.pipe.packets(pool).filter(|packet| packet.payload() > 0).count() as u64
+    pub(super) fn data_delivered(&self) -> u64 {
+        self.came.data - self.pipe.packets().filter(|packet| packet.payload() > 0).count() as u64
     }
 
-    pub(super) fn packets<'p>(&self, pool: &'p Pool) -> impl Iterator<Item = &'p Packet> {
-        self.pipe.packets(pool)
+    /// Packets under way.
+    pub(super) fn packets(&self) -> impl Iterator<Item = &Packed> {
+        self.pipe.packets()
     }
 
     /// The summary of a measured interval of this length, s, that began when `before` had come.

@@ -14,7 +14,7 @@ use self::served::Served;
 use super::Reason;
 use super::config::{self, Jitter, LossPlace, Reorder};
 use super::loss::Lottery;
-use super::pool::{PacketId, Pipe, Pool};
+use super::pipe::Pipe;
 use super::queue::{Discipline, Kind, Room, Verdict, View};
 use super::service::{Propagation, Service};
 use crate::measure::{Histogram, LinkSummary};
@@ -198,11 +198,9 @@ impl Link {
         self.from <= t && t < self.to
     }
 
-    /// Takes in a packet at `now`, which is not before the last call; a queue may mark it. Its place in the pool is the
-    /// caller's again unless it is [`Outcome::Queued`].
+    /// Takes in a packet at `now`, which is not before the last call; a queue may mark it.
     #[inline]
-    pub fn take(&mut self, now: Time, id: PacketId, pool: &mut Pool) -> Outcome {
-        let packet = &mut pool[id];
+    pub fn take(&mut self, now: Time, packet: &mut Packet) -> Outcome {
         self.tally.arrived += 1;
         self.measured.arrived += u64::from(now >= self.from);
         let mut lost = false;
@@ -245,7 +243,7 @@ impl Link {
             self.measured.sojourn.record(Duration::ZERO);
         }
         self.count_sent(start, end, packet);
-        if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, id, pool)) }
+        if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, packet)) }
     }
 
     /// A Quick-Start request passes a link with a rate: there has to be a router that takes it back.
@@ -310,49 +308,50 @@ impl Link {
     }
 
     /// When the next packet under way arrives at the far end; [`Time::NEVER`] when none does.
-    fn next_arrival(&self, pool: &Pool) -> Time {
-        self.line.next(pool).min(self.held.next(pool))
+    fn next_arrival(&self) -> Time {
+        self.line.next().min(self.held.next())
     }
 
     /// When something happens next: a packet arrives at the far end, or goes into service, or the discipline has work;
     /// [`Time::NEVER`] when nothing does.
-    pub fn next_event(&self, pool: &Pool) -> Time {
-        self.next_arrival(pool).min(self.next_service()).min(self.next_timer())
+    pub fn next_event(&self) -> Time {
+        self.next_arrival().min(self.next_service()).min(self.next_timer())
     }
 
     /// Takes out the next packet that has arrived at the far end by `now`.
-    pub fn pop(&mut self, now: Time, pool: &mut Pool) -> Option<PacketId> {
-        while self.next_timer().min(self.next_service()) <= now.min(self.next_arrival(pool)) {
+    pub fn pop(&mut self, now: Time) -> Option<Packet> {
+        while self.next_timer().min(self.next_service()) <= now.min(self.next_arrival()) {
             if self.next_timer() <= self.next_service() {
                 self.tick(self.next_timer());
             } else {
-                self.serve(self.next_service(), pool);
+                self.serve(self.next_service());
             }
             while self.take_dropped().is_some() {}
         }
-        let at = self.next_arrival(pool);
+        let at = self.next_arrival();
         if at > now || at == Time::NEVER {
             return None;
         }
-        let pipe = if self.line.next(pool) == at { &mut self.line } else { &mut self.held };
-        let (id, _) = pipe.pop(pool);
-        self.count_delivered(&pool[id]);
-        Some(id)
+        let pipe = if self.line.next() == at { &mut self.line } else { &mut self.held };
+        let mut packet = Packet::udp(0, now, 0, 0);
+        pipe.pop(&mut packet);
+        self.count_delivered(&packet);
+        Some(packet)
     }
 
     /// Puts a packet whose last bit leaves at `departure` on its way.
     #[inline(always)]
-    fn launch(&mut self, departure: Time, id: PacketId, pool: &mut Pool) -> Pending {
+    fn launch(&mut self, departure: Time, packet: &Packet) -> Pending {
         let arrival = departure + self.propagation.delay(departure);
         if self.impairments.is_some() {
-            return self.launch_impaired(arrival, id, pool);
+            return self.launch_impaired(arrival, packet);
         }
-        Pending { line: self.line.push(arrival, id, pool), ..Pending::default() }
+        Pending { line: self.line.push(arrival, packet), ..Pending::default() }
     }
 
     /// The same where the link does more to a packet than to delay it; without that it would arrive at `arrival`.
     #[inline(never)]
-    fn launch_impaired(&mut self, arrival: Time, id: PacketId, pool: &mut Pool) -> Pending {
+    fn launch_impaired(&mut self, arrival: Time, packet: &Packet) -> Pending {
         let Some(impairments) = &mut self.impairments else { unreachable!("only a link with impairments") };
         let arrival = arrival + impairments.jitter();
         let reorder = impairments.reorder.as_mut();
@@ -362,11 +361,10 @@ impl Link {
             Some(delay) => (&mut self.held, arrival + delay),
             None => (&mut self.line, arrival),
         };
-        let event = pipe.push(arrival, id, pool);
+        let event = pipe.push(arrival, packet);
         if duplicated {
             self.tally.duplicated += 1;
-            let copy = pool.put(pool[id]);
-            pipe.push(arrival, copy, pool);
+            pipe.push(arrival, packet);
         }
         let (line, held) = if held.is_some() { (None, event) } else { (event, None) };
         Pending { line, held, duplicated }
@@ -498,18 +496,18 @@ impl Link {
         }
     }
 
-    /// Calls `each` for every packet that is under way, waiting for service included.
-    pub(super) fn each_under_way(&self, pool: &Pool, each: &mut dyn FnMut(&Packet)) {
-        self.line.packets(pool).chain(self.held.packets(pool)).for_each(&mut *each);
+    /// Calls `each` with the flow of every packet that is under way, waiting for service included.
+    pub(super) fn each_under_way(&self, each: &mut dyn FnMut(u32)) {
+        self.line.packets().chain(self.held.packets()).for_each(|packed| each(packed.flow()));
         if let Way::Served(served) = &self.way {
-            served.scheduler.each(each);
+            served.scheduler.each(&mut |packet| each(packet.flow));
         }
     }
 
     /// What does not add up, if anything: arrived + duplicated = delivered + dropped + lost + under way.
-    pub(super) fn imbalance(&self, pool: &Pool) -> Option<String> {
+    pub(super) fn imbalance(&self) -> Option<String> {
         let mut under_way = 0;
-        self.each_under_way(pool, &mut |_| under_way += 1);
+        self.each_under_way(&mut |_| under_way += 1);
         let t = &self.tally;
         (t.arrived + t.duplicated != t.delivered + t.dropped + t.lost + under_way)
             .then(|| format!("{t:?}, {under_way} under way"))

@@ -8,13 +8,13 @@ pub mod config;
 mod delay;
 mod link;
 mod loss;
-mod pool;
+mod pipe;
 pub mod queue;
 mod service;
 
 pub use link::{Link, Outcome, Pending};
 pub use loss::Lottery;
-pub use pool::{PacketId, Pipe, Pool};
+pub use pipe::Pipe;
 pub use service::{Propagation, Service};
 
 use crate::engine::Wheel;
@@ -96,8 +96,6 @@ pub struct Route(u32);
 /// Links and routes, and the packets on them. It reads no clock and keeps no event queue: [`send`](Network::send) what comes,
 /// and call [`on_event`](Network::on_event) when it asked for that.
 pub struct Network {
-    /// The packets.
-    pub pool: Pool,
     links: Vec<Hop>,
     /// All routes behind each other, each ended by [`HOST`].
     routes: Vec<u32>,
@@ -123,7 +121,6 @@ impl Network {
             None => Hop::Link(Box::new(Link::new(link, seed, from, to, log.changes))),
         };
         Network {
-            pool: Pool::default(),
             before: vec![Count::default(); links.len()],
             names: links.iter().map(|link| link.name.clone()).collect(),
             links: links.iter().map(hop).collect(),
@@ -166,50 +163,48 @@ impl Network {
         self.tallies[flow]
     }
 
-    /// Sends a packet of the pool on its way at `now`; says whether it has reached its host already.
+    /// Sends a packet on its way at `now`; says whether it has reached its host already.
     #[inline]
-    pub fn send(&mut self, now: Time, id: PacketId, route: Route, sink: &mut impl Sink) -> bool {
-        let packet = &mut self.pool[id];
+    pub fn send(&mut self, now: Time, packet: &mut Packet, route: Route, sink: &mut impl Sink) -> bool {
         packet.left = now;
         packet.next = route.0;
-        self.note(now, HOST, EventKind::Sent, id);
-        self.carry(now, id, sink)
+        self.note(now, HOST, EventKind::Sent, packet);
+        self.carry(now, packet, sink)
     }
 
-    /// Does what is due; the packet that has reached its host by it.
+    /// Does what is due; whether `packet` has reached its host by it.
     #[inline]
-    pub fn on_event(&mut self, now: Time, event: Event, sink: &mut impl Sink) -> Option<PacketId> {
-        let (index, (id, next)) = match event {
-            Event::Line(index) => (index, self.links[index as usize].pop_line(&self.pool)),
-            Event::Held(index) => (index, self.links[index as usize].pop_held(&self.pool)),
+    pub fn on_event(&mut self, now: Time, event: Event, packet: &mut Packet, sink: &mut impl Sink) -> bool {
+        let (index, next) = match event {
+            Event::Line(index) => (index, self.links[index as usize].pop_line(packet)),
+            Event::Held(index) => (index, self.links[index as usize].pop_held(packet)),
             Event::Serve(link) => {
                 self.serve(now, link, sink);
-                return None;
+                return false;
             }
             Event::Tick(link) => {
                 self.tick(now, link, sink);
-                return None;
+                return false;
             }
         };
         if let Some(at) = next {
             sink.at(at, event);
         }
-        self.note(now, index, EventKind::Forwarded, id);
-        self.carry(now, id, sink).then_some(id)
+        self.note(now, index, EventKind::Forwarded, packet);
+        self.carry(now, packet, sink)
     }
 
     /// Takes a packet on from hop to hop; whether it reaches its host at once.
     #[inline(always)]
-    fn carry(&mut self, now: Time, id: PacketId, sink: &mut impl Sink) -> bool {
+    fn carry(&mut self, now: Time, packet: &mut Packet, sink: &mut impl Sink) -> bool {
         loop {
-            let packet = &mut self.pool[id];
             let index = self.routes[packet.next as usize];
             if index == HOST {
-                self.note(now, HOST, EventKind::Received, id);
+                self.note(now, HOST, EventKind::Received, packet);
                 return true;
             }
             packet.next += 1;
-            if !self.hop(now, index, id, sink) {
+            if !self.hop(now, index, packet, sink) {
                 return false;
             }
         }
@@ -217,13 +212,13 @@ impl Network {
 
     /// Gives a packet to a link; whether it is through at once.
     #[inline(always)]
-    fn hop(&mut self, now: Time, index: u32, id: PacketId, sink: &mut impl Sink) -> bool {
+    fn hop(&mut self, now: Time, index: u32, packet: &mut Packet, sink: &mut impl Sink) -> bool {
         let link = match &mut self.links[index as usize] {
             Hop::Delay(line) => {
-                let (through, next) = line.take(now, id, &mut self.pool);
-                self.note(now, index, EventKind::Queued, id);
+                let (through, next) = line.take(now, packet);
+                self.note(now, index, EventKind::Queued, packet);
                 if through {
-                    self.note(now, index, EventKind::Forwarded, id);
+                    self.note(now, index, EventKind::Forwarded, packet);
                 } else if let Some(at) = next {
                     sink.at(at, Event::Line(index));
                 }
@@ -231,25 +226,24 @@ impl Network {
             }
             Hop::Link(link) => link,
         };
-        match link.take(now, id, &mut self.pool) {
+        match link.take(now, packet) {
             Outcome::Through => {
-                self.note(now, index, EventKind::Queued, id);
-                self.note(now, index, EventKind::Forwarded, id);
+                self.note(now, index, EventKind::Queued, packet);
+                self.note(now, index, EventKind::Forwarded, packet);
                 return true;
             }
             Outcome::Queued(pending) => {
-                self.note(now, index, EventKind::Queued, id);
-                self.schedule(index, &pending, self.pool[id].flow, sink);
+                self.note(now, index, EventKind::Queued, packet);
+                self.schedule(index, &pending, packet.flow, sink);
             }
             Outcome::Gone(reason, at) => {
                 if reason == Reason::LostBehind {
-                    self.note(now, index, EventKind::Queued, id);
+                    self.note(now, index, EventKind::Queued, packet);
                 }
-                self.bury(index, at, reason, id);
+                self.bury(index, at, reason, packet);
             }
             Outcome::Waiting { idle } => {
-                self.note(now, index, EventKind::Queued, id);
-                self.pool.free(id);
+                self.note(now, index, EventKind::Queued, packet);
                 if idle { self.serve(now, index, sink) } else { self.settle(now, index) }
             }
         }
@@ -260,13 +254,13 @@ impl Network {
     #[inline(never)]
     fn serve(&mut self, now: Time, index: u32, sink: &mut impl Sink) {
         let Hop::Link(link) = &mut self.links[index as usize] else { return };
-        if let Some(served) = link.serve(now, &mut self.pool) {
+        if let Some(served) = link.serve(now) {
             if let Some(free_at) = served.free_at {
                 sink.at(free_at, Event::Serve(index));
             }
             match served.outcome {
-                Outcome::Queued(pending) => self.schedule(index, &pending, self.pool[served.packet].flow, sink),
-                Outcome::Gone(reason, at) => self.bury(index, at, reason, served.packet),
+                Outcome::Queued(pending) => self.schedule(index, &pending, served.packet.flow, sink),
+                Outcome::Gone(reason, at) => self.bury(index, at, reason, &served.packet),
                 Outcome::Through | Outcome::Waiting { .. } => unreachable!("what is served leaves the queue"),
             }
         }
@@ -288,24 +282,21 @@ impl Network {
         while let Hop::Link(link) = &mut self.links[index as usize]
             && let Some((packet, reason)) = link.take_dropped()
         {
-            let id = self.pool.put(packet);
-            self.bury(index, now, reason, id);
+            self.bury(index, now, reason, &packet);
         }
     }
 
     /// A packet is gone.
-    fn bury(&mut self, index: u32, at: Time, reason: Reason, id: PacketId) {
-        self.count_gone(at, id);
+    fn bury(&mut self, index: u32, at: Time, reason: Reason, packet: &Packet) {
+        self.count_gone(at, packet);
         let kind = match reason {
             Reason::Dropped | Reason::Early => EventKind::Dropped,
             Reason::Lost | Reason::LostBehind => EventKind::Lost,
         };
-        self.note(at, index, kind, id);
-        self.pool.free(id);
+        self.note(at, index, kind, packet);
     }
 
-    fn count_gone(&mut self, at: Time, id: PacketId) {
-        let packet = &self.pool[id];
+    fn count_gone(&mut self, at: Time, packet: &Packet) {
         let tally = &mut self.tallies[packet.flow as usize];
         tally.gone += 1;
         let (from, to) = self.measured[packet.flow as usize];
@@ -327,9 +318,9 @@ impl Network {
     }
 
     #[inline]
-    fn note(&mut self, at: Time, link: u32, kind: EventKind, id: PacketId) {
+    fn note(&mut self, at: Time, link: u32, kind: EventKind, packet: &Packet) {
         if let Some(log) = &mut self.log {
-            log.push(at, link, kind, &self.pool[id]);
+            log.push(at, link, kind, packet);
         }
     }
 
@@ -397,7 +388,7 @@ impl Network {
     /// Data packets that crossed the busiest link.
     pub(crate) fn data_packets(&self) -> u64 {
         let delivered = |hop: &Hop| match hop {
-            Hop::Delay(line) => line.data_delivered(&self.pool),
+            Hop::Delay(line) => line.data_delivered(),
             Hop::Link(link) => link.tally.data_delivered,
         };
         self.links.iter().map(delivered).max().unwrap_or(0)
@@ -408,17 +399,17 @@ impl Network {
         let links = self.links.iter().zip(&self.names);
         links
             .filter_map(|(hop, name)| Some((hop.link()?, name)))
-            .find_map(|(link, name)| Some((format!("link {name}"), link.imbalance(&self.pool)?)))
+            .find_map(|(link, name)| Some((format!("link {name}"), link.imbalance()?)))
     }
 
     /// What became of each flow's packets, and how many are under way.
     pub(crate) fn flow_tallies(&self) -> (&[FlowTally], Vec<u64>) {
         let mut under_way = vec![0; self.tallies.len()];
-        let mut count = |packet: &Packet| under_way[packet.flow as usize] += 1;
+        let mut count = |flow: u32| under_way[flow as usize] += 1;
         for hop in &self.links {
             match hop {
-                Hop::Delay(line) => line.packets(&self.pool).for_each(&mut count),
-                Hop::Link(link) => link.each_under_way(&self.pool, &mut count),
+                Hop::Delay(line) => line.packets().for_each(|packed| count(packed.flow())),
+                Hop::Link(link) => link.each_under_way(&mut count),
             }
         }
         (&self.tallies, under_way)
@@ -432,22 +423,22 @@ impl Hop {
 
     /// Takes the first packet off the line; and when the next one follows, if there is one.
     #[inline]
-    fn pop_line(&mut self, pool: &Pool) -> (PacketId, Option<Time>) {
+    fn pop_line(&mut self, packet: &mut Packet) -> Option<Time> {
         match self {
-            Hop::Delay(line) => line.pop(pool),
+            Hop::Delay(line) => line.pop(packet),
             Hop::Link(link) => {
-                let (id, next) = link.line.pop(pool);
-                link.count_delivered(&pool[id]);
-                (id, next)
+                link.line.pop(packet);
+                link.count_delivered(packet);
+                link.line.due()
             }
         }
     }
 
     /// Takes the first packet of those held back; and when the next one follows, if there is one.
-    fn pop_held(&mut self, pool: &Pool) -> (PacketId, Option<Time>) {
-        let Hop::Link(link) = self else { unreachable!("a delay line holds nothing back") };
-        let (id, next) = link.held.pop(pool);
-        link.count_delivered(&pool[id]);
-        (id, next)
+    fn pop_held(&mut self, packet: &mut Packet) -> Option<Time> {
+        let Hop::Link(link) = self else { return None };
+        link.held.pop(packet);
+        link.count_delivered(packet);
+        link.held.due()
     }
 }

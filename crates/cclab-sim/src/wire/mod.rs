@@ -3,10 +3,12 @@
 //! It stands under everything and knows units alone. Values are small and `Copy`; payloads are numbers of bytes.
 
 pub mod ecn;
+mod packed;
 mod packet;
 pub mod quick_start;
 mod segment;
 
 pub use cclab_algo::cc::Feedback;
+pub use packed::{Options, Packed};
 pub use packet::{Body, Datagram, IP_HEADER, Packet, SocketId, TCP_HEADER, UDP_HEADER};
 pub use segment::{AccEcn, Echo, Flags, SackBlocks, Segment, unwrap_offset};

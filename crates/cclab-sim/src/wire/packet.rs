@@ -66,18 +66,28 @@ pub struct Packet {
 impl Packet {
     /// The packet around a segment.
     pub fn tcp(flow: usize, forward: bool, now: Time, segment: &Segment) -> Packet {
-        let size = IP_HEADER + TCP_HEADER + segment.option_bytes() + segment.len;
-        Packet {
-            body: Body::Tcp(*segment),
-            left: now,
-            to: SocketId(0),
-            flow: flow as u32,
-            size,
-            next: 0,
-            doomed: false,
-            forward,
-            ecn: segment.ecn,
+        let mut packet = Packet { body: Body::Tcp(*segment), ..Packet::udp(flow, now, 0, 0) };
+        packet.seal(flow, forward, now);
+        packet
+    }
+
+    /// The place of a segment, to be written before the packet is sealed.
+    pub fn segment_mut(&mut self) -> &mut Segment {
+        if !matches!(self.body, Body::Tcp(_)) {
+            self.body = Body::Tcp(Segment::default());
         }
+        let Body::Tcp(segment) = &mut self.body else { unreachable!("it was put there") };
+        segment
+    }
+
+    /// Puts an IP header around what is in it.
+    #[inline]
+    pub fn seal(&mut self, flow: usize, forward: bool, now: Time) {
+        (self.size, self.ecn) = match &self.body {
+            Body::Tcp(segment) => (IP_HEADER + TCP_HEADER + segment.option_bytes() + segment.len, segment.ecn),
+            Body::Udp(datagram) => (IP_HEADER + UDP_HEADER + datagram.len, 0),
+        };
+        (self.left, self.flow, self.forward, self.doomed) = (now, flow as u32, forward, false);
     }
 
     /// The packet of `size` IP bytes around datagram `number`.

@@ -10,7 +10,7 @@ pub use error::Error;
 use crate::app::{Arrival, Background, Flow, Next, Socket, Transport, failed_law, in_processing};
 use crate::engine::Wheel;
 use crate::measure::{EngineStats, FlowSamples, LinkSamples, RunResult, Signals};
-use crate::net::{self, Log, Network, PacketId};
+use crate::net::{self, Log, Network};
 use crate::tcp::State;
 use crate::wire::ecn::CE;
 use crate::wire::{Body, Packet, SocketId};
@@ -79,7 +79,7 @@ pub struct Simulation {
     own: usize,
     background: Background,
     /// Packets that reached their host without an event, to be taken in at this same instant.
-    arrivals: VecDeque<PacketId>,
+    arrivals: VecDeque<Packet>,
     recorder: Recorder,
 }
 
@@ -174,9 +174,9 @@ impl Simulation {
             self.now = now;
             self.served += 1;
             self.serve(now, event);
-            while let Some(id) = self.arrivals.pop_front() {
+            while let Some(packet) = self.arrivals.pop_front() {
                 self.served += 1;
-                self.receive(now, id);
+                self.receive(now, &packet);
                 self.check_budget()?;
             }
             self.check_budget()?;
@@ -229,18 +229,19 @@ impl Simulation {
     fn serve(&mut self, now: Time, event: Event) {
         match event {
             Event::Net(event) => {
-                if let Some(id) = self.network.on_event(now, event, &mut self.events) {
-                    self.receive(now, id);
+                let mut packet = Packet::udp(0, now, 0, 0);
+                if self.network.on_event(now, event, &mut packet, &mut self.events) {
+                    self.receive(now, &packet);
                 }
             }
             Event::Timer(socket) => self.wake(now, socket),
             Event::Release(socket) => {
                 let Some(processing) = &mut self.sockets[socket.index()].processing else { return };
-                let (id, next) = processing.pop();
-                if let Some(at) = next {
+                let mut packet = Packet::udp(0, now, 0, 0);
+                if let Some(at) = processing.pop(&mut packet) {
                     self.events.push(at, event);
                 }
-                self.send(now, socket, id);
+                self.send(now, socket, &mut packet);
             }
             Event::Start(index) => self.start(now, index as usize),
             Event::Stop(index) => {
@@ -347,7 +348,7 @@ impl Simulation {
                     self.events.push(now + gap, Event::Timer(id));
                 }
                 if let Some(number) = number {
-                    self.emit(now, id, Packet::udp(index, now, number, size));
+                    self.emit(now, id, &mut Packet::udp(index, now, number, size));
                 }
             }
             Transport::Sink(_) => {}
@@ -355,11 +356,8 @@ impl Simulation {
     }
 
     /// A packet reaches its socket. One that no socket takes is gone, as at any host.
-    fn receive(&mut self, now: Time, id: PacketId) {
-        if self.recorder.capture.is_some() {
-            self.record(now, !self.network.pool[id].forward, id);
-        }
-        let packet = &self.network.pool[id];
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        self.capture(now, !packet.forward, packet);
         let (to, index) = (packet.to, packet.flow as usize);
         let socket = &mut self.sockets[to.index()];
         let flow = &mut self.flows[index];
@@ -371,7 +369,7 @@ impl Simulation {
         if of_background {
             self.background.count(now, index - self.own, packet);
             if flow.is_over() {
-                return self.network.pool.free(id);
+                return;
             }
         }
         match (&mut socket.transport, &packet.body) {
@@ -385,29 +383,30 @@ impl Simulation {
                         flow.meter.rtt.record(rtt);
                     }
                 }
-                self.network.pool.free(id);
                 if flow.size.is_some() && flow.note_finished(now, &self.sockets[flow.sockets()]) {
                     if of_background {
                         return self.finish_connection(now, index);
                     }
                     self.end_measuring(now, index);
                 }
-                return self.pump(now, to);
+                self.pump(now, to);
             }
             (Transport::Sink(bytes), Body::Udp(datagram)) => *bytes += u64::from(datagram.len),
             _ => {}
         }
-        self.network.pool.free(id);
     }
 
     /// Sends what an endpoint has to send, arms its timer, notes its window.
     fn pump(&mut self, now: Time, id: SocketId) {
+        let mut packet = Packet::udp(0, now, 0, 0);
         let wanted = loop {
             let socket = &mut self.sockets[id.index()];
             let Some(endpoint) = socket.transport.tcp_mut() else { return };
-            let Some(segment) = &endpoint.poll_transmit(now) else { break endpoint.next_timer() };
-            let packet = Packet::tcp(socket.flow as usize, socket.is_source, now, segment);
-            self.emit(now, id, packet);
+            if !endpoint.transmit(now, packet.segment_mut()) {
+                break endpoint.next_timer();
+            }
+            packet.seal(socket.flow as usize, socket.is_source, now);
+            self.emit(now, id, &mut packet);
         };
         let socket = &mut self.sockets[id.index()];
         if wanted < Time::NEVER
@@ -430,35 +429,33 @@ impl Simulation {
     }
 
     /// A packet leaves a socket: through its host's processing, if it has any, into the network.
-    #[inline(always)]
-    fn emit(&mut self, now: Time, from: SocketId, packet: Packet) {
+    #[inline]
+    fn emit(&mut self, now: Time, from: SocketId, packet: &mut Packet) {
         let socket = &mut self.sockets[from.index()];
         self.flows[socket.flow as usize].sent += 1;
-        let id = self.network.pool.put(Packet { to: socket.peer, ..packet });
+        packet.to = socket.peer;
         match &mut socket.processing {
             Some(processing) => {
-                if let Some(at) = processing.push(now, id) {
+                if let Some(at) = processing.push(now, packet) {
                     self.events.push(at, Event::Release(from));
                 }
             }
-            None => self.send(now, from, id),
+            None => self.send(now, from, packet),
         }
     }
 
     #[inline(always)]
-    fn send(&mut self, now: Time, from: SocketId, id: PacketId) {
-        if self.recorder.capture.is_some() {
-            self.record(now, self.sockets[from.index()].is_source, id);
-        }
-        if self.network.send(now, id, self.sockets[from.index()].route, &mut self.events) {
-            self.arrivals.push_back(id);
+    fn send(&mut self, now: Time, from: SocketId, packet: &mut Packet) {
+        let Socket { route, is_source, .. } = self.sockets[from.index()];
+        self.capture(now, is_source, packet);
+        if self.network.send(now, packet, route, &mut self.events) {
+            self.arrivals.push_back(*packet);
         }
     }
 
     /// A packet is at a socket, of the source or not.
-    #[inline(never)]
-    fn record(&mut self, now: Time, is_source: bool, id: PacketId) {
-        let packet = &self.network.pool[id];
+    #[inline]
+    fn capture(&mut self, now: Time, is_source: bool, packet: &Packet) {
         if let Some((capture, at_source)) = &mut self.recorder.capture
             && *at_source == is_source
             && (packet.flow as usize) < self.own

@@ -2,7 +2,6 @@
 
 use super::{Link, Outcome, Way};
 use crate::net::Reason;
-use crate::net::pool::{PacketId, Pool};
 use crate::net::queue::{Ledger, Scheduler};
 use crate::wire::Packet;
 use cclab_algo::Time;
@@ -25,7 +24,7 @@ pub(super) struct Served {
 
 /// A packet that has gone into service.
 pub(in crate::net) struct Service {
-    pub(in crate::net) packet: PacketId,
+    pub(in crate::net) packet: Packet,
     /// Under way, or lost behind the link.
     pub(in crate::net) outcome: Outcome,
     /// When to serve the next; `None` on a link that has stopped for good.
@@ -82,7 +81,7 @@ impl Link {
     }
 
     /// The transmitter is free: the next packet goes into service, if there is one.
-    pub(in crate::net) fn serve(&mut self, now: Time, pool: &mut Pool) -> Option<Service> {
+    pub(in crate::net) fn serve(&mut self, now: Time) -> Option<Service> {
         let view = self.view(now, 0);
         let served = self.served();
         served.next = None;
@@ -100,10 +99,9 @@ impl Link {
         let (_, end) = self.service.serve(now, u64::from(packet.size) + self.overhead);
         self.count_sent(now, end, &packet);
         self.served().next = Some(end);
-        let id = pool.put(packet);
         let outcome =
-            if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, id, pool)) };
-        Some(Service { packet: id, outcome, free_at: (end < Time::NEVER).then_some(end) })
+            if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, &packet)) };
+        Some(Service { packet, outcome, free_at: (end < Time::NEVER).then_some(end) })
     }
 
     /// Counts what the scheduler has dropped and marked.

@@ -221,7 +221,9 @@ impl Endpoint {
     #[inline(never)]
     fn note_mark(&mut self, now: Time, segment: &Segment, codepoint: u8) {
         if self.rcv.marks.turns(codepoint) && self.rcv.owes_ack() {
-            self.early = Some(self.ack(now, Flags::ACK | self.rcv.marks.flags()));
+            let mut early = Segment::default();
+            self.ack(now, Flags::ACK | self.rcv.marks.flags(), &mut early);
+            self.early = Some(early);
         }
         self.rcv.take_ecn(segment, codepoint);
     }
@@ -290,33 +292,42 @@ impl Endpoint {
 
     /// The next segment to leave at `now`; call until it gives `None`.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.transmit(now, &mut segment).then_some(segment)
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit), into `segment`, for that is not copied then. Says whether there is one.
+    pub fn transmit(&mut self, now: Time, segment: &mut Segment) -> bool {
         if self.handshake.pending {
-            return Some(self.handshake_segment(now));
+            *segment = self.handshake_segment(now);
+            return true;
         }
         if self.early.is_some() {
-            return self.early_ack();
+            return self.early_ack(segment);
         }
         let ack_alone = std::mem::take(&mut self.handshake.ack_alone);
         if !ack_alone && let Some(out) = self.snd.poll(now) {
             if out.fin {
                 self.move_on(now);
             }
-            return Some(self.data_segment(now, out));
+            self.data_segment(now, out, segment);
+            return true;
         }
         if (ack_alone || self.rcv.ack_now) && !matches!(self.state, State::Closed | State::Listen | State::SynSent) {
             let flags = if ack_alone { self.handshake.last_flags() } else { Flags::ACK | self.rcv.marks.flags() };
-            return Some(self.ack(now, flags));
+            self.ack(now, flags, segment);
+            return true;
         }
-        None
+        false
     }
 
     #[cold]
     #[inline(never)]
-    fn early_ack(&mut self) -> Option<Segment> {
-        self.early.take()
+    fn early_ack(&mut self, segment: &mut Segment) -> bool {
+        self.early.take().map(|early| *segment = early).is_some()
     }
 
-    fn data_segment(&mut self, now: Time, out: Outgoing) -> Segment {
+    fn data_segment(&mut self, now: Time, out: Outgoing, segment: &mut Segment) {
         let mut flags = Flags::ACK | self.rcv.marks.flags();
         if out.fin {
             flags = flags | Flags::FIN;
@@ -326,17 +337,17 @@ impl Endpoint {
         }
         let marking = &self.snd.marking;
         let ecn = if out.len > 0 && (!out.retransmission || marking.again) { marking.ect } else { 0 };
-        self.segment(now, out, flags, ecn)
+        self.segment(now, out, flags, ecn, segment);
     }
 
     /// A segment without data.
-    fn ack(&mut self, now: Time, flags: Flags) -> Segment {
+    fn ack(&mut self, now: Time, flags: Flags, segment: &mut Segment) {
         self.snd.stats.acks_sent += 1;
-        self.segment(now, Outgoing { seq: self.snd.snd_nxt, ..Outgoing::default() }, flags, 0)
+        self.segment(now, Outgoing { seq: self.snd.snd_nxt, ..Outgoing::default() }, flags, 0, segment);
     }
 
     /// A segment, which also acknowledges what was received.
-    fn segment(&mut self, now: Time, out: Outgoing, flags: Flags, ecn: u8) -> Segment {
+    fn segment(&mut self, now: Time, out: Outgoing, flags: Flags, ecn: u8, segment: &mut Segment) {
         let timestamps = self.snd.timestamps;
         let sack = self.rcv.on_ack_sent(timestamps);
         let feedback = if out.len > 0 && self.snd.cc.asks() {
@@ -349,7 +360,7 @@ impl Endpoint {
             Feedback::None
         };
         let window = self.rcv.window_field(false);
-        Segment {
+        *segment = Segment {
             seq: out.seq,
             ack: self.rcv.rcv_nxt,
             sent: now,
@@ -365,7 +376,7 @@ impl Endpoint {
             ecn,
             retransmission: out.retransmission,
             ..Segment::default()
-        }
+        };
     }
 
     /// When [`on_timer`](Self::on_timer) wants to be called; [`Time::NEVER`] when it does not.
