@@ -429,7 +429,7 @@ impl Simulation {
     }
 
     /// A packet leaves a socket: through its host's processing, if it has any, into the network.
-    #[inline]
+    #[inline(always)]
     fn emit(&mut self, now: Time, from: SocketId, packet: &mut Packet) {
         let socket = &mut self.sockets[from.index()];
         self.flows[socket.flow as usize].sent += 1;
@@ -454,7 +454,7 @@ impl Simulation {
     }
 
     /// A packet is at a socket, of the source or not.
-    #[inline]
+    #[inline(always)]
     fn capture(&mut self, now: Time, is_source: bool, packet: &Packet) {
         if let Some((capture, at_source)) = &mut self.recorder.capture
             && *at_source == is_source

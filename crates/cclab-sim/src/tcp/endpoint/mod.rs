@@ -151,12 +151,12 @@ impl Endpoint {
         endpoint.handshake.pending = true;
         endpoint
     }
-    /// An endpoint that waits for a SYN.
+    /// An endpoint that waits for a SYN. It tells the peer exact times only if its own law reads such: both ends have the same.
     pub fn listen(config: impl Into<Arc<Config>>, cc: Box<dyn CongestionControl>) -> Endpoint {
         let config = config.into();
         Endpoint {
             state: State::Listen,
-            rcv: Receiver::new(&config),
+            rcv: Receiver::new(&config, cc.reads_one_way()),
             handshake: Handshake::new(&config),
             time_wait_ends: Time::NEVER,
             early: None,

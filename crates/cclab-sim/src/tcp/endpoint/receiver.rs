@@ -60,6 +60,8 @@ pub(super) struct Receiver {
     last_ack_sent: u64,
     /// About the latest data packet.
     pub echo: Echo,
+    /// … which is told only to laws that read it.
+    echoes: bool,
     /// What was marked.
     pub marks: Marks,
     /// The congestion header that the next ACK brings back.
@@ -67,7 +69,7 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(config: &Config) -> Receiver {
+    pub fn new(config: &Config, echoes: bool) -> Receiver {
         Receiver {
             delayed: config.delayed_ack,
             mss: u64::from(config.mss),
@@ -94,6 +96,7 @@ impl Receiver {
             ts_recent: 0,
             last_ack_sent: 0,
             echo: Echo::default(),
+            echoes,
             marks: Marks::new(),
             returning: Feedback::None,
         }
@@ -127,7 +130,9 @@ impl Receiver {
     pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: &Rtt) -> u64 {
         let mut in_order = 0;
         self.full_segment = self.full_segment.max(u64::from(segment.len));
-        self.echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
+        if self.echoes {
+            self.echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
+        }
         if segment.flags.has(Flags::FIN) {
             self.fin_end = Some(segment.end());
         }
