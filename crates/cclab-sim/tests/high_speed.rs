@@ -23,12 +23,12 @@ fn at_42_ms(cc: &str, flows: [f64; 2], utilisation: f64) {
     }
 }
 
-/// At 162 ms, with sawteeth of minutes: utilisation within three points, and the first flow ahead, or as in ns-2 both equal.
+/// At 162 ms, with sawteeth of minutes: utilisation within three points, and the first flow ahead, or as in ns-2 both equal (within a tenth).
 fn at_162_ms(cc: &str, utilisation: f64, equal: bool) {
     let (ours, used) = two_flows(cc, 162, 50, 200);
     assert!((used - utilisation).abs() <= 0.03, "{cc}: utilisation {used}, ns-2 {utilisation}");
     let ahead = ours[0] / ours[1];
-    assert!(if equal { (0.95..1.05).contains(&ahead) } else { ahead > 1.1 }, "{cc}: {ours:?} Mbit/s");
+    assert!(if equal { (0.9..1.1).contains(&ahead) } else { ahead > 1.1 }, "{cc}: {ours:?} Mbit/s");
 }
 
 #[test]
