@@ -53,9 +53,10 @@ lint: setup
 
 check: lint test
 
-# The pages made from what is registered.
+# The pages made from what is registered and from what columns and events say of themselves.
 docs: setup
 	$(RUN) cclab list --markdown > docs/models/README.md
+	$(RUN) cclab list columns --markdown > docs/reference/columns.md
 	$(RUN) python -c 'from cclab.laws import events; print(events.markdown(), end="")' > docs/reference/events.md
 
 bench: setup

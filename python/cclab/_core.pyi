@@ -35,6 +35,12 @@ def registry() -> str:
     have the same shape, so that `describe` shows all of them alike.
     """
 
+def schema() -> str:
+    """The tables that a result may have, as JSON.
+
+    ``[{"name", "doc", "columns": [{"name", "kind", "unit", "doc"}]}]``
+    """
+
 def events() -> str:
     """Every event that a law is told, as JSON.
 
@@ -56,15 +62,13 @@ class Simulation:
             cclab.RunError: the budget of events or of recorded rows is used up, or conservation is violated.
         """
     def finish(self) -> dict[str, Any]:
-        """The result: tables by name, each a dict of columns (numpy arrays; lists of str for text).
+        """The result: tables by name, each a dict of columns, and what is one value of the run.
 
-        Keys: ``flows``, ``links``, ``samples``, ``link_samples``, ``signals``, ``packets`` (or None) with the column
-        names of ``cclab_sim::measure::result`` (distributions flattened: ``rtt_mean_s``, ``rtt_var_s2``, ``rtt_min_s``,
-        ``rtt_max_s``, ``rtt_p50_s``, ``rtt_p95_s``, ``rtt_p99_s``, ``rtt_count``, likewise ``owd_…`` and
-        ``sojourn_…``), ``links`` also what the scenario came to (``rate_bps``, ``delay_s``, ``queue_limit_packets``,
-        ``queue_limit_bytes``; NaN where there is none), ``signal_names`` and ``packet_events`` (what the numbers in
-        those tables stand for), ``simulated_s`` and ``jain`` (float), ``events``, ``data_packets`` and ``seed`` (int),
-        ``capture`` (bytes or None), ``digest`` (hex hash of every number in the result).
+        Tables and columns are those of `schema`; ``background`` and ``fct`` where there is background traffic,
+        ``packets`` where the scenario asks for them. A column is a numpy array, or of text a list; of text that repeats
+        the places in a list (2^32 - 1 is none), and the list. The columns of ``runs`` are values: ``jain``,
+        ``simulated_s``, ``events`` and so on. Beside them ``seed`` (int), ``capture`` (bytes or None), ``digest`` (hex
+        hash of every number in the result).
         """
 
 class Law:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 
 import cclab
-from cclab import folders
+from cclab import columns, folders
 from cclab.errors import ResultError
 
 if TYPE_CHECKING:
@@ -22,16 +22,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "cclab.result/1"
 JSON_SCHEMA = "cclab.run/1"
-TABLES = ("flows", "links", "samples", "link_samples", "signals", "background", "fct", "packets")
-_ALWAYS = TABLES[:5]
-_NO_LINK = 2**32 - 1  # events at a host, not at a link
-# The columns that every reader of the JSON may rely on, first; the others follow.
-_JSON_FLOW = [
-    "label", "cc", "goodput_bps", "throughput_bps", "segments_sent", "segments_retransmitted", "timeouts",
-    "rtt_mean_s", "rtt_min_s", "owd_mean_s", "owd_var_s2", "cwnd_mean_segments",
-]  # fmt: skip
-_JSON_BACKGROUND = ["label", "direction", "kind", "cc", "load", "offered_load", "carried_load"]
-_JSON_LINK = ["name", "utilisation", "drops", "losses", "marks", "queue_mean_packets", "queue_max_packets"]
+TABLES = tuple(name for name in columns.tables() if name != "runs")
+_NOWHERE = 2**32 - 1  # of the link of a packet at a host
 
 
 class Result:
@@ -75,7 +67,8 @@ class Result:
             "digest": raw["digest"],
             "versions": versions(),
         }
-        return cls(about, _frames(raw), raw["capture"])
+        tables = {name: frame(raw[name]) if name in raw else None for name in TABLES}
+        return cls(about, tables, raw["capture"])
 
     def _table(self, name: str) -> pl.DataFrame:
         table = self._tables.get(name)
@@ -152,20 +145,18 @@ class Result:
     def json(self) -> dict[str, Any]:
         """The summary as `cclab run --json` prints it."""
 
-        def rows(table: pl.DataFrame, first: list[str]) -> list[dict[str, Any]]:
-            first = [name for name in first if name in table.columns]
-            rest = [name for name in table.columns if name not in first]
-            return [{k: _finite(v) for k, v in row.items()} for row in table.select(first + rest).to_dicts()]
+        def rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+            return [{k: _finite(v) for k, v in row.items()} for row in table.to_dicts()]
 
         return {
             "schema": JSON_SCHEMA,
             "scenario": self.scenario,
             "backend": self.backend,
             "seed": self.seed,
-            "flows": rows(self.flows, _JSON_FLOW),
-            "links": rows(self.links, _JSON_LINK),
-            "background": rows(self.background, _JSON_BACKGROUND),
-            "fct": rows(self.fct, ["label", "direction", "size_from_bytes", "size_to_bytes"]),
+            "flows": rows(self.flows),
+            "links": rows(self.links),
+            "background": rows(self.background),
+            "fct": rows(self.fct),
             "jain": _finite(self.jain),
             "engine": self.engine,
             "digest": self.digest,
@@ -236,38 +227,16 @@ class Result:
         return self.summary()
 
 
-def _frames(raw: dict[str, Any]) -> dict[str, pl.DataFrame | None]:
-    """The core's columns as tables; indices of flows and links become their names."""
-    flows, links = pl.Series(raw["flows"]["label"], dtype=pl.String), pl.Series(raw["links"]["name"], dtype=pl.String)
-    background = {name: _table_of(raw[name]) if name in raw else pl.DataFrame() for name in ("background", "fct")}
-    frames: dict[str, pl.DataFrame | None] = {
-        "flows": _table_of(raw["flows"]),
-        "links": _table_of(raw["links"]),
-        **{name: table if table.height else None for name, table in background.items()},
-        "samples": _named(raw["samples"], {"flow": flows}),
-        "link_samples": _named(raw["link_samples"], {"link": links}),
-        "signals": _named(raw["signals"], {"flow": flows, "name": pl.Series(raw["signal_names"], dtype=pl.String)}),
-        "packets": None,
-    }
-    if raw["packets"] is not None:
-        # packets number the entries of the background after the flows
-        senders = pl.concat([flows, pl.Series(raw.get("background", {"label": []})["label"], dtype=pl.String)])
-        events = pl.Series(raw["packet_events"], dtype=pl.String)
-        frames["packets"] = _named(raw["packets"], {"link": links, "flow": senders, "event": events})
-    return frames
+def frame(table: dict[str, Any]) -> pl.DataFrame:
+    """A table of the core as a data frame; text that repeats comes as places in a list, and the list."""
 
+    def series(values: Any) -> Any:
+        if isinstance(values, tuple):
+            places, texts = values
+            return pl.Series(texts, dtype=pl.String).gather(pl.Series(places).replace(_NOWHERE, None))
+        return pl.Series(values, dtype=pl.String) if isinstance(values, list) else values
 
-def _table_of(columns: dict[str, Any]) -> pl.DataFrame:
-    """Columns as a table; a list is text, also where there is nothing in it."""
-    return pl.DataFrame({k: pl.Series(v, dtype=pl.String) if isinstance(v, list) else v for k, v in columns.items()})
-
-
-def _named(columns: dict[str, Any], names: dict[str, pl.Series]) -> pl.DataFrame:
-    table = pl.DataFrame(columns)
-    for column, text in names.items():
-        index = table[column].cast(pl.UInt32).replace(_NO_LINK, None)
-        table = table.with_columns(text.gather(index).alias(column))
-    return table
+    return pl.DataFrame({name: series(values) for name, values in table.items()})
 
 
 _NUMBER = (int, float)
@@ -285,7 +254,7 @@ def _refuse_mistyped(place: Path, manifest: dict[str, Any]) -> None:
             value = value.get(part, ...)
         if not isinstance(value, kind):
             raise ResultError(f"{place}: {folders.MANIFEST} is damaged ({field} is missing or of the wrong kind)")
-    for name in _ALWAYS:
+    for name in columns.ALWAYS:
         if f"{name}.parquet" not in manifest["files"]:
             raise ResultError(f"{place}: {folders.MANIFEST} is damaged (it does not list {name}.parquet)")
 

@@ -15,6 +15,7 @@ import pytest
 
 import cclab
 from cclab import backends
+from cclab.columns import texts
 from cclab.sweep import database
 from cclab.sweep.database import FILE
 from cclab.sweep.pack import MOST, Row, Shape, packed
@@ -65,7 +66,8 @@ def test_tables_are_packed_without_loss(small):
         frame = read.frame(table, ["a", "b"], [read.numbers(table, data)] * 2)
         assert frame.columns == ["key", *raw[table]]
         for name, column in raw[table].items():
-            assert frame[name].equals(pl.Series(name, [*column, *column], frame.schema[name]), null_equal=True)
+            values = texts(column) if isinstance(column, tuple) else [*column]
+            assert frame[name].equals(pl.Series(name, values + values, frame.schema[name]), null_equal=True)
     runs = read.frame("runs", ["a"], [read.numbers("runs", data)]).row(0, named=True)
     assert runs == {"key": "a", **{name: raw[name] for name in list(runs)[1:]}}
     assert not {"samples", "packets"} & read.tables.keys()

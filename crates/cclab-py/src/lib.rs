@@ -57,6 +57,12 @@ mod _core {
         error::guard(py, || Ok(scenario::toml_as_json(text).map_err(error::scenario)?.to_string()))
     }
 
+    /// The tables of a result and their columns with kinds, units and docs, as JSON.
+    #[pyfunction]
+    fn schema(py: Python<'_>) -> PyResult<String> {
+        error::guard(py, || Ok(crate::run::schema().to_string()))
+    }
+
     /// Everything registered, as JSON.
     #[pyfunction]
     fn registry(py: Python<'_>) -> PyResult<String> {

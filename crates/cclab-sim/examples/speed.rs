@@ -91,7 +91,7 @@ fn main() {
             packets as f64 / cpu,
             events as f64 / cpu,
             peak_mb(),
-            result.links[0].utilisation
+            result.links.row(0).utilisation
         );
     }
 }

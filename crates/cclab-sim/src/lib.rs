@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  wire       what travels: packets, segments, ECN's bits, the congestion header
-//!  measure    histograms, tables, a digest of them
+//!  measure    histograms, and what a table is
 //!  engine     the timing wheel: (time, insertion) order
 //!  net        links, queues, loss, routes
 //!  tcp        the endpoint, sans-IO

@@ -5,8 +5,8 @@
 
 mod support;
 
-use cclab_sim::measure::RunResult;
 use cclab_sim::scenario::{AppliesTo, Scenario};
+use cclab_sim::world::RunResult;
 use support::two_flows;
 
 fn run(toml: &str, seed: u64) -> RunResult {
@@ -80,7 +80,7 @@ fn lossy(law: &str, rtt_ms: u32, applies_to: &str, percent: f64) -> f64 {
     );
     let goodput = |seed| {
         let result = run(&toml, seed);
-        let (flow, samples) = (&result.flows[0], &result.samples);
+        let (flow, samples) = (result.flows.row(0), &result.samples);
         let first = samples.delivered_bytes.iter().position(|&bytes| bytes > 0.0).expect("it transfers");
         let end = if flow.fct_s.is_nan() { 120.0 } else { flow.start_s + flow.fct_s };
         flow.delivered_bytes as f64 * 8.0 / (end - samples.time_s[first])

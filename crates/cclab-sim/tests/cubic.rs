@@ -4,9 +4,9 @@ mod support;
 
 use cclab_algo::Duration;
 use cclab_algo::params::Given;
-use cclab_sim::measure::RunResult;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::Config;
+use cclab_sim::world::RunResult;
 use support::*;
 
 /// Source - 10 Mbit/s - R1 - 1.5 Mbit/s, 40 ms, 17 waiting - R2 - 10 Mbit/s - sink; 1000 bytes on the wire (timestamps
@@ -35,7 +35,7 @@ fn run_alone(beta: Option<f64>) -> RunResult {
 #[test]
 fn the_window_falls_to_seven_tenths_of_its_top() {
     let result = run_alone(None);
-    let (flow, bottleneck) = (&result.flows[0], &result.links[2]);
+    let (flow, bottleneck) = (result.flows.row(0), result.links.row(2));
     let (low, high) = (flow.cwnd_min_segments, flow.cwnd_max_segments);
     assert!((low - 0.7 * high).abs() <= 1.0, "cwnd {low} to {high}");
     // 16.3 in the path, 17 waiting and one in service: the packet after that is lost
@@ -49,7 +49,7 @@ fn the_window_falls_to_seven_tenths_of_its_top() {
 #[test]
 fn with_the_beta_of_2008_as_in_ns2() {
     let result = run_alone(Some(0.8));
-    let flow = &result.flows[0];
+    let flow = result.flows.row(0);
     assert_eq!((flow.cwnd_min_segments, flow.cwnd_max_segments), (27.0, 34.0));
     assert!((flow.owd.mean / 0.126_77 - 1.0).abs() <= 0.03, "mean delay {}", flow.owd.mean);
 }

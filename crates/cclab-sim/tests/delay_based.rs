@@ -4,9 +4,9 @@ mod support;
 
 use cclab_algo::Duration;
 use cclab_algo::params::Given;
-use cclab_sim::measure::RunResult;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck, Recovery};
+use cclab_sim::world::RunResult;
 use support::*;
 
 /// Source - 10 Mbit/s - R1 - 1.5 Mbit/s, 40 ms, 17 waiting - R2 - 10 Mbit/s - sink; 1000 bytes on the wire; an ACK for
@@ -32,7 +32,7 @@ fn run_alone(law: &str, ack_every: u32, params: &[(&str, f64)]) -> RunResult {
 #[test]
 fn vegas_as_published() {
     let result = run_alone("vegas", 1, &[("alpha", 1.0), ("beta", 3.0)]);
-    let (flow, bottleneck) = (&result.flows[0], &result.links[2]);
+    let (flow, bottleneck) = (result.flows.row(0), result.links.row(2));
     assert!((flow.owd.mean / 0.0552 - 1.0).abs() <= 0.03, "{}", flow.owd.mean);
     let waiting = bottleneck.sojourn.mean * 1_500_000.0 / 8000.0;
     assert!((1.0..=3.0).contains(&waiting), "{waiting} packets wait");
@@ -47,7 +47,7 @@ fn vegas_as_published() {
 fn santa_cruz_as_published() {
     for (n, published) in [(1.5, 0.0551), (3.0, 0.0606), (5.0, 0.0792)] {
         let result = run_alone("santa-cruz", 1, &[("n", n)]);
-        let (flow, bottleneck) = (&result.flows[0], &result.links[2]);
+        let (flow, bottleneck) = (result.flows.row(0), result.links.row(2));
         assert!((flow.owd.mean / published - 1.0).abs() <= 0.15, "n = {n}: {}", flow.owd.mean);
         let waiting = bottleneck.sojourn.mean * 1_500_000.0 / 8000.0;
         assert!((n - 1.0..=n + 1.5).contains(&waiting), "n = {n}: {waiting} packets wait");
@@ -62,7 +62,7 @@ fn santa_cruz_with_and_without_delayed_acks() {
     for (n, each, second) in [(1.5, 55.7, 61.1), (3.0, 61.1, 69.1), (5.0, 71.7, 79.7)] {
         for (ack_every, delay) in [(1, each), (2, second)] {
             let result = run_alone("santa-cruz", ack_every, &[("n", n)]);
-            let (found, bottleneck) = (result.flows[0].owd.mean * 1e3, &result.links[2]);
+            let (found, bottleneck) = (result.flows.row(0).owd.mean * 1e3, result.links.row(2));
             assert!((found - delay).abs() <= 0.05, "n = {n}, every {ack_every}: {found} ms");
             assert!(bottleneck.drops == 0 && bottleneck.utilisation > 0.999);
         }

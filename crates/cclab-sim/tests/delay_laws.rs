@@ -1,7 +1,8 @@
 //! What the laws that read delays or rates promise, end to end.
 
-use cclab_sim::measure::{LinkSummary, RunResult};
+use cclab_sim::net::LinkRow;
 use cclab_sim::scenario::Scenario;
+use cclab_sim::world::RunResult;
 
 /// A dumbbell with access links of 1 Gbit/s and 1 ms; `flows` is TOML.
 fn dumbbell(rate_mbps: u32, rtt_ms: u32, limit: &str, extra: &str, seconds: (u32, u32), flows: &str) -> RunResult {
@@ -26,8 +27,8 @@ fn dumbbell(rate_mbps: u32, rtt_ms: u32, limit: &str, extra: &str, seconds: (u32
     cclab_sim::world::run(&scenario, 1).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn bottleneck(result: &RunResult) -> &LinkSummary {
-    result.links.iter().find(|l| l.name == "bottleneck").expect("a dumbbell has one")
+fn bottleneck(result: &RunResult) -> LinkRow<'_> {
+    result.links.rows().find(|l| l.name == "bottleneck").expect("a dumbbell has one")
 }
 
 /// Packets of 1500 bytes that wait, on average.
@@ -50,8 +51,8 @@ fn fast_keeps_alpha_packets_for_each_flow() {
         println!("{count} at {rate} Mbit/s, {rtt} ms, alpha {alpha}: {found:.1} packets wait, target {target}");
         assert!((found / target - 1.0).abs() <= 0.2, "{count} at {rate} Mbit/s: {found} packets wait, alpha {alpha}");
         assert!(bottleneck(&result).utilisation > 0.999 && bottleneck(&result).drops == 0);
-        let mean = result.flows.iter().map(|f| f.goodput_bps).sum::<f64>() / f64::from(count);
-        assert!(result.flows.iter().all(|f| (f.goodput_bps / mean - 1.0).abs() < 0.15), "unequal");
+        let mean = result.flows.rows().map(|f| f.goodput_bps).sum::<f64>() / f64::from(count);
+        assert!(result.flows.rows().all(|f| (f.goodput_bps / mean - 1.0).abs() < 0.15), "unequal");
     }
 }
 
@@ -61,7 +62,7 @@ fn fast_keeps_alpha_packets_for_each_flow() {
 fn fast_takes_the_queue_it_finds_for_propagation_delay() {
     let golden = (3.0 + 5.0_f64.sqrt()) / 2.0;
     let result = dumbbell(100, 40, "4000 packets", "", (80, 120), &flows("{ name = \"fast\", alpha = 50 }", 2, 20_000));
-    let [first, late] = [0, 1].map(|i| result.flows[i].goodput_bps);
+    let [first, late] = [0, 1].map(|i| result.flows.row(i).goodput_bps);
 
     println!("the late one gets {:.3}, {:.2} packets wait", late / (first + late), waiting(&result, 100));
     assert!((waiting(&result, 100) / (50.0 * golden) - 1.0).abs() < 0.05, "{}", waiting(&result, 100));
@@ -89,7 +90,7 @@ fn vegas_keeps_alpha_to_beta_packets_for_each_flow() {
 /// in Mbit/s and utilisation.
 fn two_flows(rtt_ms: u32, flows: &str) -> ([f64; 2], f64) {
     let result = dumbbell(250, rtt_ms, "0.2 BDP", "", (50, 200), flows);
-    let rates = [0, 1].map(|i| result.flows[i].goodput_bps / 1e6);
+    let rates = [0, 1].map(|i| result.flows.row(i).goodput_bps / 1e6);
     let used = bottleneck(&result).utilisation;
     println!("{rtt_ms} ms: {:.2} and {:.2} Mbit/s, {used:.4}", rates[0], rates[1]);
     (rates, used)
@@ -191,7 +192,7 @@ fn hybla_at_250_ms_moves_what_reno_does_at_25_ms() {
     let goodput = |rtt: u32, cc: &str, flavour: &str| {
         let flow = format!("[[flows]]\ncc = {cc}\nflavour = \"{flavour}\"\ninitial_ssthresh = \"100 packets\"\n");
         let result = dumbbell(900, rtt, "40000 packets", r#"loss = { data = "0.01%" }"#, (50, 550), &flow);
-        result.flows[0].goodput_bps / 1e6
+        result.flows.row(0).goodput_bps / 1e6
     };
     for (flavour, reno) in [("paper", "\"reno\""), ("linux", "{ name = \"reno\", ack_counting = true }")] {
         let (near, hybla, far) =
@@ -211,12 +212,12 @@ fn deep_buffer(flows: &str) -> RunResult {
 #[test]
 fn ledbat_and_lp_yield_to_reno_and_fill_an_empty_link() {
     let reno = flows("\"reno\"", 1, 0);
-    let reno_alone = deep_buffer(&reno).flows[0].goodput_bps;
+    let reno_alone = deep_buffer(&reno).flows.row(0).goodput_bps;
     let paper = "[[flows]]\ncc = \"lp\"\nflavour = \"paper\"\n";
     for background in [&*flows("\"ledbat\"", 1, 0), paper] {
         let alone = deep_buffer(background);
         let link = bottleneck(&alone);
-        let kept = deep_buffer(&[&reno, background].concat()).flows[0].goodput_bps / reno_alone;
+        let kept = deep_buffer(&[&reno, background].concat()).flows.row(0).goodput_bps / reno_alone;
         let (used, delay) = (link.utilisation, 1000.0 * link.sojourn.mean);
         println!("{background}: alone {used:.4}, {delay:.1} ms in the queue; Reno keeps {kept:.4}");
         assert!(used > 0.95, "{background} alone uses {used}");
@@ -233,7 +234,7 @@ fn lp_of_linux_as_in_ns2() {
     let unlimited = bottleneck(&deep_buffer(&flows("\"lp\"", 1, 0))).utilisation;
     let alone = bottleneck(&deep_buffer(limited)).utilisation;
     let both = deep_buffer(&[&flows("\"reno\"", 1, 0), limited].concat());
-    let [reno, lp] = [0, 1].map(|i| both.flows[i].goodput_bps);
+    let [reno, lp] = [0, 1].map(|i| both.flows.row(i).goodput_bps);
     for (ours, theirs) in [(unlimited, 0.0862), (alone, 0.7866), (lp / (reno + lp), 0.1007)] {
         println!("lp: {ours:.4}, ns-2 {theirs}");
         assert!((ours / theirs - 1.0).abs() <= 0.15, "{ours}, ns-2 {theirs}");

@@ -3,10 +3,10 @@
 mod support;
 
 use cclab_algo::{Duration, Time};
-use cclab_sim::measure::RunResult;
 use cclab_sim::net::queue::{anti_ecn, quick_start, red, xcp};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, Ecn, Pacing};
+use cclab_sim::world::RunResult;
 use support::*;
 
 const MBIT: u64 = 1_000_000;
@@ -52,11 +52,11 @@ fn dctcp_keeps_the_queue_at_the_threshold() {
             scenario.flows.push(bulk(&i.to_string(), "dctcp", config));
         }
         let run = run(&scenario);
-        let link = &run.links[0];
+        let link = run.links.row(0);
         assert!(link.utilisation > 0.95, "{ecn:?}: {}", link.utilisation);
         assert!((10.0..30.0).contains(&link.queue_mean_packets), "{ecn:?}: {}", link.queue_mean_packets);
         assert!(link.marks > 0 && link.drops == 0, "{} marks, {} drops", link.marks, link.drops);
-        assert!(run.flows.iter().all(|f| f.segments_retransmitted == 0));
+        assert!(run.flows.rows().all(|f| f.segments_retransmitted == 0));
     }
 }
 
@@ -68,7 +68,7 @@ fn a_threshold_below_the_bound_costs_throughput() {
         let mut scenario = with_queue(2.0, 1000 * MBIT, Duration::from_millis(1), step(k, 1000));
         scenario.warmup = Duration::from_secs(1);
         scenario.flows = vec![marks_on("dctcp")];
-        run(&scenario).links[0].utilisation
+        run(&scenario).links.row(0).utilisation
     };
     let found = [1.0, 5.0, 12.0, 24.0].map(utilisation);
     assert!(found[0] < found[2] && found[0] < 0.97 && found[2] > 0.98 && found[3] > 0.99, "{found:?}");
@@ -81,7 +81,7 @@ fn prague_keeps_the_queue_at_the_threshold() {
     scenario.warmup = Duration::from_secs(5);
     scenario.flows = vec![marks_on("prague")];
     let run = run(&scenario);
-    let link = &run.links[0];
+    let link = run.links.row(0);
     assert!(link.utilisation > 0.95 && link.drops == 0, "{}, {} drops", link.utilisation, link.drops);
     assert!(link.queue_mean_packets < 50.0 && link.marks > 0, "{}", link.queue_mean_packets);
 }
@@ -93,13 +93,13 @@ fn marks_instead_of_losses() {
         let mut scenario = with_queue(20.0, 20 * MBIT, Duration::from_millis(40), step(40.0, 1000));
         scenario.flows = vec![bulk("flow", law, Config { ecn, ..Config::linux(1448) })];
         let run = run(&scenario);
-        assert!(run.links[0].marks > 0 && run.flows[0].segments_retransmitted == 0, "{ecn:?} {law}");
-        assert!(run.links[0].utilisation > 0.8, "{ecn:?} {law}: {}", run.links[0].utilisation);
+        assert!(run.links.row(0).marks > 0 && run.flows.row(0).segments_retransmitted == 0, "{ecn:?} {law}");
+        assert!(run.links.row(0).utilisation > 0.8, "{ecn:?} {law}: {}", run.links.row(0).utilisation);
     }
 }
 
 fn shares(run: &RunResult) -> (f64, f64) {
-    let goodputs = run.flows.iter().map(|f| f.goodput_bps);
+    let goodputs = run.flows.goodput_bps.iter().copied();
     (goodputs.clone().fold(f64::INFINITY, f64::min), goodputs.fold(0.0, f64::max))
 }
 
@@ -119,7 +119,7 @@ fn xcp_is_fair_at_once() {
     let run = run(&scenario);
     let (least, most) = shares(&run);
     assert!(most / least < 1.2, "{least} to {most}");
-    let link = &run.links[0];
+    let link = run.links.row(0);
     assert!(link.utilisation > 0.9, "{}", link.utilisation);
     assert!(link.queue_mean_packets < 20.0 && link.drops == 0, "{}, {} drops", link.queue_mean_packets, link.drops);
 }
@@ -132,7 +132,7 @@ fn transfer(quick: Option<u64>, queue: Queue) -> f64 {
         *size = Some(1_000_000);
     }
     scenario.flows = vec![flow];
-    run(&scenario).flows[0].fct_s
+    run(&scenario).flows.row(0).fct_s
 }
 
 /// 1 MB over 200 ms: slow start from ten segments takes eight round trips, with Quick-Start at 10.24 Mbit/s less. A router
@@ -161,7 +161,7 @@ fn anti_ecn_fills_an_idle_path() {
         if busy {
             scenario.flows.push(cbr("busy", 92 * MBIT, 1500));
         }
-        run(&scenario).flows[0].goodput_bps
+        run(&scenario).flows.row(0).goodput_bps
     };
     let (fast, slow) = (goodput("anti-ecn", false), goodput("reno", false));
     assert!(fast > 50e6 && slow < 10e6, "{fast}, Reno {slow}");

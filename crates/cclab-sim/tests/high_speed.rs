@@ -111,8 +111,8 @@ fn periodic(law: &str, given: &[(&str, Given)], p: f64, w: f64, mean: f64) -> f6
     let traffic = Traffic::Tcp { size: None, config: config.into(), cc, cc_params: given };
     scenario.flows = vec![flow(law, traffic)];
     let result = run(&scenario);
-    assert_eq!(result.flows[0].timeouts, 0, "{law}, p = {p}");
-    result.flows[0].goodput_bps / 8.0 / f64::from(MSS) * RTT.as_secs_f64()
+    assert_eq!(result.flows.row(0).timeouts, 0, "{law}, p = {p}");
+    result.flows.row(0).goodput_bps / 8.0 / f64::from(MSS) * RTT.as_secs_f64()
 }
 
 /// The endpoint's mean window within 5 % of the law's deterministic response function, a round trip of recovery in each

@@ -3,9 +3,9 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time, cc};
-use cclab_sim::measure::{PacketRows, RunResult};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck, Recovery};
+use cclab_sim::world::RunResult;
 use support::*;
 
 fn ms(n: u64) -> Duration {
@@ -32,7 +32,8 @@ fn completion_times_are_whole_rounds() {
     for (segments, rounds) in [(10, 1), (11, 2), (30, 2), (31, 3), (70, 3), (100, 4), (1000, 7)] {
         let mut scenario = path(5.0, link("there", None, ms(50)), link("back", None, ms(50)));
         scenario.flows = vec![Flow { start: Time::ZERO + ms(70), ..transfer(segments) }];
-        let f = &run(&scenario).flows[0];
+        let result = run(&scenario);
+        let f = result.flows.row(0);
         let expected = 0.1 * f64::from(1 + rounds);
         assert!((f.fct_s - expected).abs() < 1e-9, "{segments} segments: {} s, not {expected}", f.fct_s);
         assert!((f.fct_receiver_s - (expected - 0.05)).abs() < 1e-9, "{segments} segments: {}", f.fct_receiver_s);
@@ -44,7 +45,8 @@ fn completion_times_are_whole_rounds() {
     }
     let mut scenario = path(0.3, link("there", None, ms(50)), link("back", None, ms(50)));
     scenario.flows = vec![transfer(100)];
-    let f = &run(&scenario).flows[0];
+    let result = run(&scenario);
+    let f = result.flows.row(0);
     assert!(f.fct_s.is_nan() && f.fct_receiver_s.is_nan(), "a transfer that did not end has no completion time");
 }
 
@@ -66,9 +68,9 @@ fn busy() -> Scenario {
 fn summaries_agree_with_the_packet_rows() {
     let result = run(&busy());
     let rows = result.packets.as_ref().expect("asked for");
-    let kind = |i: usize| PacketRows::EVENTS[usize::from(rows.event[i])];
+    let kind = |i: usize| &rows.event[i];
     for (index, start, end) in [(0_u32, 5.0, 20.0), (1, 8.0, 12.0)] {
-        let f = &result.flows[index as usize];
+        let f = result.flows.row(index as usize);
         assert!((f.measured_s - (end - start)).abs() < 1e-9);
         let data = |i: &usize| rows.flow[*i] == index && rows.payload_bytes[*i] > 0;
         let (mut under_way, mut delays, mut bytes) = (std::collections::VecDeque::new(), vec![], 0);
@@ -131,13 +133,13 @@ fn time_means_agree_with_samples_on_change() {
     let s = &result.link_samples;
     let of_link: Vec<usize> = (0..s.link.len()).filter(|&i| s.link[i] == 0).collect();
     let queue = mean(&s.time_s, &s.queue_packets, &of_link);
-    let l = &result.links[0];
+    let l = result.links.row(0);
     assert!((l.queue_mean_packets - queue).abs() < 1e-9, "{} and {queue}", l.queue_mean_packets);
     assert_eq!(l.queue_max_packets, 17);
     let s = &result.samples;
     let of_flow: Vec<usize> = (0..s.flow.len()).filter(|&i| s.flow[i] == 0).collect();
     let cwnd = mean(&s.time_s, &s.cwnd_bytes, &of_flow) / 960.0;
-    let f = &result.flows[0];
+    let f = result.flows.row(0);
     assert!((f.cwnd_mean_segments - cwnd).abs() < 1e-9, "{} and {cwnd}", f.cwnd_mean_segments);
     assert!(f.cwnd_min_segments < cwnd && cwnd < f.cwnd_max_segments);
     // Little's law: packets waiting = rate × time waited (the ends of the interval apart)
@@ -166,7 +168,7 @@ fn the_warm_up_is_left_out_of_every_count() {
     let (all, first, rest) = (run_of(20, 0), run_of(5, 0), run_of(20, 5));
     for (index, tcp) in [(0, true), (1, false)] {
         let counts = |result: &RunResult| {
-            let f = &result.flows[index];
+            let f = result.flows.row(index);
             let both = [f.segments_sent, f.packets_received, f.packets_lost, f.owd.count];
             let of_tcp = [f.segments_retransmitted, f.timeouts, f.recoveries, f.rtt.count];
             if tcp { [both, of_tcp].concat() } else { both.to_vec() }
@@ -176,8 +178,8 @@ fn the_warm_up_is_left_out_of_every_count() {
         assert_eq!(all, first.iter().zip(&rest).map(|(a, b)| a + b).collect::<Vec<_>>());
     }
     // and each lost packet is a flow's
-    let lost: u64 = rest.flows.iter().map(|f| f.packets_lost).sum();
-    assert_eq!(lost, rest.links[0].drops + rest.links[0].losses);
+    let lost: u64 = rest.flows.rows().map(|f| f.packets_lost).sum();
+    assert_eq!(lost, rest.links.row(0).drops + rest.links.row(0).losses);
 }
 
 /// Once a flow has stopped or has all acknowledged, nothing of it depends on how much longer the run lasts.
@@ -199,7 +201,7 @@ fn a_flow_that_is_over_is_measured_no_more() {
     assert_eq!(format!("{:?}", short.flows), format!("{:?}", long.flows));
     assert_eq!(format!("{:?}", short.samples), format!("{:?}", long.samples), "nor is it sampled");
     assert_eq!(short.jain, long.jain);
-    let [transfer, bulk, cbr] = &long.flows[..] else { panic!() };
+    let [transfer, bulk, cbr] = [0, 1, 2].map(|i| long.flows.row(i));
     assert!((transfer.measured_s + 0.5 - transfer.fct_s).abs() < 1e-9 && transfer.fct_s < 10.0);
     assert_eq!((bulk.measured_s, cbr.measured_s), (3.5, 3.5));
     let last = |flow| long.samples.flow.iter().rposition(|&f| f == flow).expect("is sampled");
@@ -215,11 +217,11 @@ fn a_flow_that_is_over_before_the_warm_up() {
     let early = Flow { stop: Some(Time::ZERO + ms(1000)), ..bulk("early", "reno", classic(2)) };
     scenario.flows = vec![transfer(10), early, bulk("bulk", "reno", classic(2))];
     let result = run(&scenario);
-    for f in &result.flows[..2] {
+    for f in result.flows.rows().take(2) {
         assert_eq!((f.measured_s, f.segments_sent, f.packets_received), (0.0, 0, 0), "{}", f.label);
         assert!(f.goodput_bps.is_nan() && f.throughput_bps.is_nan() && f.cwnd_mean_segments.is_nan());
     }
-    assert!((result.flows[0].fct_s - 0.1).abs() < 0.1 && result.flows[0].delivered_bytes == 9600);
+    assert!((result.flows.row(0).fct_s - 0.1).abs() < 0.1 && result.flows.row(0).delivered_bytes == 9600);
     assert_eq!(result.jain, 1.0, "one flow alone");
 }
 
@@ -232,9 +234,9 @@ fn stops() {
     scenario.flows = vec![never, Flow { stop: Some(second), ..bulk("half", "reno", classic(2)) }];
     scenario.record.packets = true;
     let result = run(&scenario);
-    assert_eq!(result.flows[0].segments_sent, 0);
-    assert!(result.flows[1].delivered_bytes > 100_000);
+    assert_eq!(result.flows.row(0).segments_sent, 0);
+    assert!(result.flows.row(1).delivered_bytes > 100_000);
     let rows = result.packets.expect("asked for");
-    let last_new = (0..rows.link.len()).filter(|&i| rows.event[i] == 0 && rows.payload_bytes[i] > 0);
+    let last_new = (0..rows.link.len()).filter(|&i| &rows.event[i] == "sent" && rows.payload_bytes[i] > 0);
     assert!(last_new.map(|i| rows.time_s[i]).fold(0.0, f64::max) <= 1.0, "no data after the stop");
 }

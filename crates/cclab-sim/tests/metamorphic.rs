@@ -3,12 +3,12 @@
 mod support;
 
 use cclab_algo::cc;
-use cclab_sim::measure::FlowSummary;
+use cclab_sim::app::Flows;
 use cclab_sim::scenario::Scenario;
 use support::*;
 
 /// A flow of `law` that starts at `start` seconds and lasts twelve.
-fn alone(law: &str, flavour: &str, ssthresh: &str, queue: &str, start: u32) -> FlowSummary {
+fn alone(law: &str, flavour: &str, ssthresh: &str, queue: &str, start: u32) -> Flows {
     let end = start + 12;
     let text = format!(
         r#"
@@ -26,7 +26,8 @@ fn alone(law: &str, flavour: &str, ssthresh: &str, queue: &str, start: u32) -> F
         "#
     );
     let mut result = run(&Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}")));
-    FlowSummary { start_s: 0.0, ..result.flows.swap_remove(0) }
+    result.flows.start_s[0] = 0.0;
+    result.flows
 }
 
 /// The time of day: a flow that starts at 64 s does to the bit what one that starts at 0 s does.
@@ -39,8 +40,8 @@ fn the_time_of_day() {
             for ssthresh in ["", r#"initial_ssthresh = "30 packets""#] {
                 for queue in queues {
                     let [early, late] = [0, 64].map(|start| alone(entry.name, flavour, ssthresh, queue, start));
-                    assert!(early.delivered_bytes > 1_000_000, "{}", entry.name);
-                    lost += u32::from(early.packets_lost > 0);
+                    assert!(early.delivered_bytes[0] > 1_000_000, "{}", entry.name);
+                    lost += u32::from(early.packets_lost[0] > 0);
                     let what = format!("{} {flavour} {ssthresh} {queue}", entry.name);
                     assert_eq!(format!("{early:?}"), format!("{late:?}"), "{what}"); // as text: a NaN is itself
                 }

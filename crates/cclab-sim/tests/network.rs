@@ -3,7 +3,7 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time};
-use cclab_sim::measure::PacketRows;
+use cclab_sim::measure::Packets;
 use cclab_sim::net::{self, Outcome, Reason};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::Config;
@@ -21,10 +21,9 @@ fn free() -> Link {
     link("back", None, Duration::ZERO)
 }
 /// Times (ms), flows and packet numbers of one kind of event at a link (`u32::MAX`: at a host).
-fn rows(rows: &PacketRows, link: u32, event: &str) -> Vec<(f64, u32, u64)> {
-    let kind = PacketRows::EVENTS.iter().position(|&e| e == event).unwrap() as u8;
-    (0..rows.event.len())
-        .filter(|&i| rows.event[i] == kind && rows.link[i] == link)
+fn rows(rows: &Packets, link: u32, event: &str) -> Vec<(f64, u32, u64)> {
+    (0..rows.len())
+        .filter(|&i| &rows.event[i] == event && rows.link[i] == link)
         .map(|i| ((rows.time_s[i] * 1e9).round() / 1e6, rows.flow[i], rows.seq[i]))
         .collect()
 }
@@ -37,7 +36,7 @@ fn droptail_holds_its_limit_and_one_in_service() {
     scenario.flows = (0..5).map(|i| Flow { stop: Some(Time(1)), ..cbr(&i.to_string(), 1, 1000) }).collect();
     scenario.record.packets = true;
     let result = run(&scenario);
-    let l = &result.links[0];
+    let l = result.links.row(0);
     assert_eq!((l.arrived, l.sent, l.drops, l.queue_max_packets), (5, 3, 2, 2));
     let packets = result.packets.unwrap();
     assert_eq!(rows(&packets, 0, "dropped"), [(0.0, 3, 0), (0.0, 4, 0)]);
@@ -57,7 +56,7 @@ fn droptail_in_bytes() {
     scenario.record.packets = true;
     let result = run(&scenario);
     assert_eq!(rows(result.packets.as_ref().unwrap(), 0, "dropped"), [(0.0, 3, 0)]);
-    assert_eq!((result.links[0].sent, result.links[0].queue_max_packets), (3, 2));
+    assert_eq!((result.links.row(0).sent, result.links.row(0).queue_max_packets), (3, 2));
 }
 
 /// An overloaded link sends exactly at its rate and drops the rest; the delay is that of the full queue.
@@ -68,7 +67,7 @@ fn overload_sends_at_the_rate_exactly() {
         scenario.warmup = Duration::from_secs(10);
         scenario.flows = vec![cbr("cbr", 10_000_000, 1000)];
         let result = run(&scenario);
-        let (l, f) = (&result.links[0], &result.flows[0]);
+        let (l, f) = (result.links.row(0), result.flows.row(0));
         assert!((l.utilisation - 1.0).abs() < 1e-9, "{}", l.utilisation);
         assert!((f.throughput_bps - rate as f64).abs() <= 8000.0 / 90.0 + 1e-6, "{} bit/s", f.throughput_bps);
         assert!((f.goodput_bps / f.throughput_bps - 0.972).abs() < 1e-9);
@@ -87,7 +86,7 @@ fn below_the_rate_nothing_waits() {
     let mut scenario = path(10.0, link("l", Some(10_000_000), ms(5)), free());
     scenario.flows = vec![cbr("cbr", 5_000_000, 1250)];
     let result = run(&scenario);
-    let (l, f) = (&result.links[0], &result.flows[0]);
+    let (l, f) = (result.links.row(0), result.flows.row(0));
     assert_eq!((l.queue_max_packets, l.sojourn.max), (0, 0.0));
     assert!((f.owd.mean - 0.006).abs() < 1e-12 && f.owd.variance == 0.0 && f.owd_mean_abs_diff_s == 0.0);
     assert!((l.utilisation - 0.5).abs() < 1e-9, "{}", l.utilisation);
@@ -101,7 +100,8 @@ fn below_the_rate_nothing_waits() {
 fn overhead_counts_in_serialisation_only() {
     let mut scenario = path(10.0, Link { overhead: 250, ..link("l", Some(10_000_000), ms(1)) }, free());
     scenario.flows = vec![cbr("cbr", 20_000_000, 1000)];
-    let l = &run(&scenario).links[0];
+    let result = run(&scenario);
+    let l = result.links.row(0);
     assert!((l.utilisation - 1.0).abs() < 1e-9 && (l.throughput_bps - 8e6).abs() < 1000.0, "{}", l.throughput_bps);
 }
 
@@ -113,14 +113,15 @@ fn a_rate_schedule_with_an_outage() {
     let mut scenario = path(10.0, Link { schedule, ..link("l", Some(8_000_000), ms(1)) }, free());
     scenario.flows = vec![cbr("cbr", 16_000_000, 1000)];
     let result = run(&scenario);
-    assert!((result.links[0].utilisation - 1.0).abs() < 1e-9, "{}", result.links[0].utilisation);
+    assert!((result.links.row(0).utilisation - 1.0).abs() < 1e-9, "{}", result.links.row(0).utilisation);
     // 2 s at 1000 packets/s and 5 s at 500, the last ms on its way
     assert!(
-        result.links[0].sent.abs_diff(4500) <= 1 && result.flows[0].delivered_bytes.abs_diff(4500 * 972) <= 2 * 972
+        result.links.row(0).sent.abs_diff(4500) <= 1
+            && result.flows.row(0).delivered_bytes.abs_diff(4500 * 972) <= 2 * 972
     );
     let mut dead = scenario.clone();
     dead.links[0].schedule.pop();
-    assert!(run(&dead).links[0].sent.abs_diff(2000) <= 1, "a link that never comes back holds its packets");
+    assert!(run(&dead).links.row(0).sent.abs_diff(2000) <= 1, "a link that never comes back holds its packets");
 }
 
 /// A delay that falls from 50 to 10 ms at 1 s: the packets behind may not overtake.
@@ -133,7 +134,7 @@ fn a_delay_schedule_keeps_the_order() {
     let result = run(&scenario);
     let received = rows(result.packets.as_ref().unwrap(), HOST, "received");
     assert!(received.windows(2).all(|w| w[0].2 + 1 == w[1].2 && w[0].0 <= w[1].0), "first in, first out");
-    assert!((result.flows[0].owd.min - 0.0108).abs() < 1e-9 && (result.flows[0].owd.max - 0.0508).abs() < 1e-9);
+    assert!((result.flows.row(0).owd.min - 0.0108).abs() < 1e-9 && (result.flows.row(0).owd.max - 0.0508).abs() < 1e-9);
 }
 
 /// Uniform jitter in [0, 10 ms] at gaps of 20 ms: mean 5 ms, sd 2.887 ms; the mean of 5000 has sd 0.0408 ms, five of
@@ -143,7 +144,7 @@ fn jitter_has_its_distribution_and_keeps_the_order() {
     let jitter = |jitter| Link { jitter: Some(jitter), ..link("l", None, ms(50)) };
     let mut scenario = path(100.05, jitter(Jitter::Uniform { max: ms(10) }), free());
     scenario.flows = vec![cbr("cbr", 400_000, 1000)];
-    let owd = run(&scenario).flows[0].owd;
+    let owd = run(&scenario).flows.row(0).owd;
     assert!((owd.mean - 0.055).abs() < 0.000_204, "{}", owd.mean);
     assert!((owd.variance.sqrt() - 0.002_887).abs() < 0.000_1 && owd.max <= 0.06);
     // exponential with mean 40 ms at gaps of 20 ms would overtake if it could
@@ -152,11 +153,11 @@ fn jitter_has_its_distribution_and_keeps_the_order() {
     let result = run(&scenario);
     let received = rows(result.packets.as_ref().unwrap(), HOST, "received");
     assert!(received.windows(2).all(|w| w[0].2 < w[1].2), "first in, first out");
-    assert!(result.flows[0].owd.mean > 0.09, "{}", result.flows[0].owd.mean);
+    assert!(result.flows.row(0).owd.mean > 0.09, "{}", result.flows.row(0).owd.mean);
     // with mean 1 ms at gaps of 20 ms one in e^20 would overtake, so delays are the draws: mean and sd 1 ms, the mean
     // of 5000 has sd 0.0141 ms; the variance of the exponential's sample variance is 8 mean^4 / n
     scenario.links[0] = jitter(Jitter::Exponential { mean: ms(1) });
-    let owd = run(&scenario).flows[0].owd;
+    let owd = run(&scenario).flows.row(0).owd;
     assert!((owd.mean - 0.051).abs() < 5.0 * 0.000_014_1, "{}", owd.mean);
     assert!((owd.variance / 1e-6 - 1.0).abs() < 5.0 * 0.04, "{}", owd.variance);
 }
@@ -180,7 +181,7 @@ fn reordering_is_real() {
     // of these 0.81 / 0.99 by both: sd 0.0122 of a share of 990, five of them
     let both = counts.iter().filter(|&&n| n == 2).count() as f64 / late as f64;
     assert!((both - 0.818).abs() < 0.061, "{both}");
-    assert_eq!(result.links[0].sent, 10_005);
+    assert_eq!(result.links.row(0).sent, 10_005);
 }
 
 /// p = 0.05 of 10^4: sd 21.8, five of them.
@@ -189,9 +190,9 @@ fn duplicates_arrive_twice() {
     let mut scenario = path(100.05, Link { duplicate: 0.05, ..link("l", Some(10_000_000), ms(40)) }, free());
     scenario.flows = vec![cbr("cbr", 800_000, 1000)];
     let result = run(&scenario);
-    let extra = result.flows[0].delivered_bytes / 972 - 10_001;
+    let extra = result.flows.row(0).delivered_bytes / 972 - 10_001;
     assert!(extra.abs_diff(500) < 109, "{extra}");
-    assert_eq!(result.links[0].sent, 10_005, "sent once each");
+    assert_eq!(result.links.row(0).sent, 10_005, "sent once each");
 }
 
 /// Lost before the queue, packets take no time on the link; after it, they do.
@@ -203,9 +204,13 @@ fn where_a_packet_is_lost() {
         let mut scenario = path(10.0, there, free());
         scenario.flows = vec![cbr("cbr", 5_000_000, 1250)];
         let result = run(&scenario);
-        assert!((result.links[0].utilisation - utilisation).abs() < 0.001, "{}", result.links[0].utilisation);
-        assert_eq!(result.links[0].losses, 2500);
-        assert!((result.flows[0].goodput_bps - 2.5e6 * 0.9776).abs() < 2000.0, "{}", result.flows[0].goodput_bps);
+        assert!((result.links.row(0).utilisation - utilisation).abs() < 0.001, "{}", result.links.row(0).utilisation);
+        assert_eq!(result.links.row(0).losses, 2500);
+        assert!(
+            (result.flows.row(0).goodput_bps - 2.5e6 * 0.9776).abs() < 2000.0,
+            "{}",
+            result.flows.row(0).goodput_bps
+        );
     }
 }
 
@@ -216,9 +221,9 @@ fn loss_on_a_link_that_takes_no_time() {
     let mut scenario = path(1.0, Link { loss, ..link("l", None, Duration::ZERO) }, free());
     scenario.flows = vec![cbr("cbr", 8_000_000, 1000)];
     let result = run(&scenario);
-    assert_eq!((result.links[0].losses, result.links[0].sent), (250, 750));
-    assert_eq!(result.flows[0].delivered_bytes, 750 * 972);
-    assert_eq!((result.flows[0].owd.max, result.links[0].utilisation.is_nan()), (0.0, true));
+    assert_eq!((result.links.row(0).losses, result.links.row(0).sent), (250, 750));
+    assert_eq!(result.flows.row(0).delivered_bytes, 750 * 972);
+    assert_eq!((result.flows.row(0).owd.max, result.links.row(0).utilisation.is_nan()), (0.0, true));
 }
 
 /// Three hops: rates, delays and queues add up.
@@ -228,7 +233,7 @@ fn a_route_over_several_links() {
     scenario.links.push(link("b", Some(5_000_000), ms(2)));
     scenario.links.push(link("c", Some(20_000_000), ms(3)));
     scenario.flows = vec![Flow { route: vec![0, 2, 3], ..cbr("cbr", 1_000_000, 1250) }];
-    let owd = run(&scenario).flows[0].owd;
+    let owd = run(&scenario).flows.row(0).owd;
     assert!((owd.mean - 0.0095).abs() < 1e-12, "1 + 2 + 0.5 and 6 ms: {}", owd.mean);
 }
 

@@ -3,7 +3,7 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time};
-use cclab_sim::measure::PacketRows;
+use cclab_sim::measure::Packets;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, Recovery};
 use proptest::prelude::*;
@@ -84,12 +84,12 @@ fn any_scenario() -> impl Strategy<Value = Scenario> {
 }
 
 /// Every link hands packets on in the order in which it took them.
-fn first_in_first_out(rows: &PacketRows, link: u32) -> Result<(), TestCaseError> {
+fn first_in_first_out(rows: &Packets, link: u32) -> Result<(), TestCaseError> {
     let mut queue = VecDeque::new();
     let identity = |i: usize| (rows.flow[i], rows.seq[i], rows.ack[i], rows.size_bytes[i]);
     let mut last = None;
     for i in (0..rows.link.len()).filter(|&i| rows.link[i] == link) {
-        match PacketRows::EVENTS[usize::from(rows.event[i])] {
+        match &rows.event[i] {
             "queued" => queue.push_back(identity(i)),
             "forwarded" if last == Some(identity(i)) && queue.front() != last.as_ref() => {} // its duplicate
             "lost" if queue.front() != Some(&identity(i)) => {}                              // before the queue
@@ -122,25 +122,25 @@ proptest! {
             }
         }
         // A link that changes its rate forgets what it had left of a nanosecond.
-        for (link, model) in result.links.iter().zip(&scenario.links) {
+        for (link, model) in result.links.rows().zip(&scenario.links) {
             prop_assert!(link.utilisation.is_nan() || link.utilisation <= 1.0 + 1e-4, "{link:?}");
             prop_assert!(link.queue_mean_packets <= link.queue_max_packets as f64 + 1e-9, "{link:?}");
             if let Queue::DropTail { limit: Limit::Packets(limit) } = model.queue {
                 prop_assert!(link.queue_max_packets <= limit, "{link:?}");
             }
         }
-        for flow in &result.flows {
+        for flow in result.flows.rows() {
             prop_assert!(flow.owd.count == 0 || flow.owd.min >= 0.0 && flow.owd.max <= 2.0);
         }
     }
 }
 
 /// What a host sent and received of one flow: the rows that tell its own story.
-fn story(scenario: &Scenario, label: &str) -> Vec<(u64, u8, u64, u64)> {
+fn story(scenario: &Scenario, label: &str) -> Vec<(u64, String, u64, u64)> {
     let rows = run(scenario).packets.expect("asked for");
     let flow = scenario.flows.iter().position(|f| f.label == label).expect("a flow of this label") as u32;
     let of_flow = (0..rows.link.len()).filter(|&i| rows.flow[i] == flow && rows.link[i] == u32::MAX);
-    of_flow.map(|i| (rows.time_s[i].to_bits(), rows.event[i], rows.seq[i], rows.ack[i])).collect()
+    of_flow.map(|i| (rows.time_s[i].to_bits(), rows.event[i].to_string(), rows.seq[i], rows.ack[i])).collect()
 }
 
 /// Common random numbers: another flow and other links change nothing for a flow that does not meet them, although
@@ -181,8 +181,8 @@ fn another_flow_on_the_same_link_leaves_start_and_processing_alone() {
     alone.record.packets = true;
     let mut company = alone.clone();
     company.flows.insert(0, draws(cbr("b", 2_000_000, 700)));
-    let starts: Vec<f64> = run(&company).flows.iter().map(|f| f.start_s).collect();
+    let starts: Vec<f64> = run(&company).flows.rows().map(|f| f.start_s).collect();
     assert_ne!(starts[0], starts[1], "each draws from its own stream");
-    let sent = |scenario| story(scenario, "a").into_iter().filter(|row| row.1 == 0).collect::<Vec<_>>();
+    let sent = |scenario| story(scenario, "a").into_iter().filter(|row| row.1 == "sent").collect::<Vec<_>>();
     assert_eq!(sent(&alone), sent(&company));
 }

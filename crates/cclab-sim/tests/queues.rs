@@ -3,12 +3,12 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time};
-use cclab_sim::measure::RunResult;
 use cclab_sim::net::queue::codel;
 use cclab_sim::net::{self, Outcome};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{self, Config, Recovery};
 use cclab_sim::wire::Packet;
+use cclab_sim::world::RunResult;
 use proptest::prelude::*;
 use support::*;
 
@@ -62,7 +62,7 @@ fn a_served_link_is_a_lazy_link() {
             ];
             run(&scenario)
         });
-        assert!(lazy.links[0].drops > 100 && lazy.links[0].losses > 5);
+        assert!(lazy.links.row(0).drops > 100 && lazy.links.row(0).losses > 5);
         // what is dropped and what is served in the same nanosecond may be noted in either order
         assert_eq!(lazy.links, served.links);
         assert_eq!(format!("{:?}", lazy.flows), format!("{:?}", served.flows)); // NaN is not NaN
@@ -85,13 +85,13 @@ fn red_keeps_its_average_between_the_thresholds() {
         run(&scenario)
     };
     let result = two(written("discipline = 'red'"));
-    let l = &result.links[0];
+    let l = result.links.row(0);
     assert!((5.0..15.0).contains(&l.queue_mean_packets), "{}", l.queue_mean_packets);
     assert!(l.early_drops == l.drops && l.drops > 100 && l.queue_max_packets < 100, "{l:?}");
     assert!(l.utilisation > 0.95, "{}", l.utilisation);
     let full = two(Queue::DropTail { limit: Limit::Packets(100) });
-    assert!(full.links[0].queue_max_packets == 100 && full.links[0].queue_mean_packets > 40.0);
-    assert_eq!(full.links[0].early_drops, 0);
+    assert!(full.links.row(0).queue_max_packets == 100 && full.links.row(0).queue_mean_packets > 40.0);
+    assert_eq!(full.links.row(0).early_drops, 0);
 }
 
 /// With ECN the same queue marks and drops nothing; senders learn of the marks.
@@ -103,10 +103,10 @@ fn red_marks_ect() {
         .map(|i| bulk(&i.to_string(), "reno", Config { ecn: tcp::Ecn::On, ..Config::classic(1460, Recovery::NewReno) }))
         .collect();
     let result = run(&scenario);
-    let l = &result.links[0];
+    let l = result.links.row(0);
     assert!(l.drops == 0 && l.marks > 50, "{l:?}");
     assert!((5.0..15.0).contains(&l.queue_mean_packets), "{}", l.queue_mean_packets);
-    assert!(result.flows.iter().all(|f| f.segments_retransmitted == 0));
+    assert!(result.flows.rows().all(|f| f.segments_retransmitted == 0));
 }
 
 /// RFC 8289 §3: the standing queue stays at the target of 5 ms or a little above while senders fill the pipe, which a lone
@@ -120,7 +120,8 @@ fn codel_keeps_the_standing_queue_near_its_target() {
     {
         let mut scenario = bottleneck(60.0, 10_000_000, rtt_ms, written("discipline = 'codel'"));
         scenario.flows = (0..flows).map(|i| bulk(&i.to_string(), law, Config::linux(1448))).collect();
-        let l = &run(&scenario).links[0];
+        let result = run(&scenario);
+        let l = result.links.row(0);
         println!(
             "codel {law} x {flows}, {rtt_ms} ms: p50 {:.4} mean {:.4} util {:.3}",
             l.sojourn.p50, l.sojourn.mean, l.utilisation
@@ -140,7 +141,8 @@ fn pie_keeps_the_delay_at_its_target() {
         scenario.warmup = Duration::from_secs(20);
         let config = Config { ecn: if ecn { tcp::Ecn::On } else { tcp::Ecn::Off }, ..Config::linux(1448) };
         scenario.flows = (0..5).map(|i| bulk(&i.to_string(), "reno", config.clone())).collect();
-        let l = &run(&scenario).links[0];
+        let result = run(&scenario);
+        let l = result.links.row(0);
         assert!((0.010..0.020).contains(&l.sojourn.mean), "{options}: {}", l.sojourn.mean);
         assert!(l.utilisation > 0.95 && (l.marks > 0) == ecn, "{options}: {l:?}");
     }
@@ -163,7 +165,7 @@ fn fq_codel_isolates_flows() {
     };
     let fair = scenario("discipline = 'fq-codel'", true);
     let tail = scenario("limit = '1 BDP'", false);
-    let sparse = &fair.flows[10];
+    let sparse = fair.flows.row(10);
     assert!(fair.jain > 0.99, "{}", fair.jain);
     assert!(tail.jain < 0.9, "{}", tail.jain);
     // its base one-way delay is 10 ms
@@ -177,7 +179,7 @@ fn many_links_of_many_queues() {
                 access = { rate = '1 Gbit/s', queue = { discipline = 'fq-codel', flows = 65536 } }\n\
                 [[flows]]\ncc = 'reno'\ncount = 1000\n";
     let result = run(&Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}")));
-    assert!(result.flows.len() == 1000 && result.flows.iter().all(|flow| flow.delivered_bytes > 0));
+    assert!(result.flows.len() == 1000 && result.flows.rows().all(|flow| flow.delivered_bytes > 0));
 }
 
 /// RFC 9332: the classic queue stays at its target, and alone in the low-latency queue nobody waits.
@@ -190,7 +192,8 @@ fn dualpi2_keeps_the_classic_queue_at_its_target() {
             scenario.warmup = Duration::from_secs(10);
             let config = Config { ecn: if ecn { tcp::Ecn::On } else { tcp::Ecn::Off }, ..Config::linux(1448) };
             scenario.flows = (0..4).map(|i| bulk(&i.to_string(), "reno", config.clone())).collect();
-            let l = &run(&scenario).links[0];
+            let result = run(&scenario);
+            let l = result.links.row(0);
             assert!((0.010..0.020).contains(&l.sojourn.mean), "{}", l.sojourn.mean);
             assert!(l.utilisation > 0.95 && (l.marks > 0) == ecn, "{l:?}");
         }
@@ -204,12 +207,12 @@ fn dualpi2_couples_prague_and_cubic() {
     let text = "duration = '60 s'\nwarmup = '20 s'\n[network]\nrate = '40 Mbit/s'\nrtt = '25 ms'\n\
                 queue = { discipline = 'dualpi2' }\n[[flows]]\ncc = 'prague'\n[[flows]]\ncc = 'cubic'\n";
     let result = run(&Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}")));
-    let [prague, cubic] = &result.flows[..] else { panic!("two flows") };
+    let [prague, cubic] = [0, 1].map(|i| result.flows.row(i));
     let ratio = prague.goodput_bps / cubic.goodput_bps;
-    let waited = [prague, cubic].map(|flow| flow.owd.p99 - 0.0125);
-    println!("dualpi2: prague {:.2} of cubic, p99 {waited:.4?}, {:.3} used", ratio, result.links[0].utilisation);
+    let waited = [&prague, &cubic].map(|flow| flow.owd.p99 - 0.0125);
+    println!("dualpi2: prague {:.2} of cubic, p99 {waited:.4?}, {:.3} used", ratio, result.links.row(0).utilisation);
     assert!((0.5..2.0).contains(&ratio), "{ratio}");
-    assert!(waited[0] < 0.002 && result.links[0].utilisation > 0.95, "{waited:?}");
+    assert!(waited[0] < 0.002 && result.links.row(0).utilisation > 0.95, "{waited:?}");
 }
 
 /// DCTCP, SIGCOMM 2010, §3.3: with K = 20 packets at 1 Gbit/s the queue stays about K and the link full.
@@ -218,7 +221,7 @@ fn dctcp_keeps_the_queue_about_the_step() {
     let text = "duration = '2 s'\nwarmup = '1 s'\n[network]\nrate = '1 Gbit/s'\nrtt = '200 us'\n\
                 queue = { discipline = 'step', threshold = '20 packets' }\n[[flows]]\ncc = 'dctcp'\ncount = 2\n";
     let result = run(&Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}")));
-    let l = &result.links[0];
+    let l = result.links.row(0);
     println!(
         "dctcp: mean {:.1} max {} used {:.3} drops {}",
         l.queue_mean_packets, l.queue_max_packets, l.utilisation, l.drops
@@ -228,14 +231,14 @@ fn dctcp_keeps_the_queue_about_the_step() {
 
 /// What came in went out, was dropped or waits; whoever is asked.
 fn check(result: &RunResult) -> Result<(), TestCaseError> {
-    let (l, back) = (&result.links[0], &result.links[1]);
+    let (l, back) = (result.links.row(0), result.links.row(1));
     prop_assert!(l.arrived >= l.sent + l.drops, "{l:?}");
     prop_assert!(l.early_drops <= l.drops && l.marks <= l.arrived);
     prop_assert!(l.queue_mean_packets <= l.queue_max_packets as f64);
     prop_assert_eq!(back.drops, 0);
-    let dropped: u64 = result.flows.iter().map(|f| f.packets_lost).sum();
+    let dropped: u64 = result.flows.rows().map(|f| f.packets_lost).sum();
     // of packets without payload, only SYN and FIN go this way
-    let gone = result.links[0].drops + result.links[0].losses;
+    let gone = result.links.row(0).drops + result.links.row(0).losses;
     prop_assert!(gone - 10.min(gone) <= dropped && dropped <= gone, "{dropped} of {gone}");
     Ok(())
 }
@@ -288,13 +291,13 @@ fn a_served_link_without_a_simulation() {
             }
         }
     };
-    for i in (0..log.event.len()).filter(|&i| log.event[i] == 0) {
+    for i in (0..log.len()).filter(|&i| &log.event[i] == "sent") {
         let now = Time((log.time_s[i] * 1e9).round() as u64);
         drain(&mut relay, now);
         refused += u64::from(matches!(relay.take(now, &mut Packet::udp(0, now, log.seq[i], 500)), Outcome::Gone(..)));
     }
     drain(&mut relay, end);
-    let l = &result.links[0];
+    let l = result.links.row(0);
     assert!(l.early_drops > 20 && l.drops - l.early_drops == refused, "{refused} {l:?}");
-    assert_eq!(arrived, result.flows[0].packets_received);
+    assert_eq!(arrived, result.flows.row(0).packets_received);
 }

@@ -35,7 +35,7 @@ fn one_flow_as_in_ns2() {
     for (law, recovery, delay, cwnd_max) in NS2 {
         assert!(cc::find(law).is_some());
         let result = run(&w1(law, recovery));
-        let (f, l) = (&result.flows[0], &result.links[2]);
+        let (f, l) = (result.flows.row(0), result.links.row(2));
         assert!((l.utilisation - 1.0).abs() <= 0.005, "{recovery:?}: utilisation {}", l.utilisation);
         assert!((f.owd.mean / delay - 1.0).abs() <= 0.03, "{recovery:?}: mean delay {}", f.owd.mean);
         assert!((f.cwnd_max_segments - cwnd_max).abs() <= 1.0, "{recovery:?}: cwnd {}", f.cwnd_max_segments);

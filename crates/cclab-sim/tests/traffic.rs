@@ -1,8 +1,8 @@
 //! Background traffic and on-off sources, against renewal theory, the no-loss rounds of slow start, and each other.
 
-use cclab_sim::measure::{BackgroundSummary, RunResult};
+use cclab_sim::app::BackgroundRow;
 use cclab_sim::scenario::Scenario;
-use cclab_sim::world::run;
+use cclab_sim::world::{RunResult, run};
 
 fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text).unwrap_or_else(|e| panic!("{text}: {e}"))
@@ -19,9 +19,9 @@ fn result(scenario: &Scenario, seed: u64) -> RunResult {
     run(scenario, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}"))
 }
 
-fn only(result: &RunResult) -> &BackgroundSummary {
-    let [row] = &result.background[..] else { panic!("one entry: {:?}", result.background) };
-    row
+fn only(result: &RunResult) -> BackgroundRow<'_> {
+    assert_eq!(result.background.len(), 1, "one entry: {:?}", result.background);
+    result.background.row(0)
 }
 
 /// The load is met within 5 % over ten minutes, with every seed, by users and by arrivals.
@@ -63,7 +63,7 @@ fn every_byte_is_accounted_for() {
         assert!(row.connections_completed == row.connections_started && row.connections_started > 3500);
         assert_eq!(row.segments_retransmitted, 0);
         assert_eq!(row.offered_bps, row.carried_bps, "{profile} {sizes}");
-        let first = &result.links[0];
+        let first = result.links.row(0);
         assert!((first.throughput_bps / row.carried_bps - 1.0).abs() < 1e-12, "the link carries nothing else");
     }
 }
@@ -89,7 +89,8 @@ fn completion_times_are_whole_rounds() {
         assert!(row.fct.min >= least && row.fct.max <= most, "{segments}: {:?}, {least} to {most}", row.fct);
         let half = row.fct.mean - row.fct_receiver.mean;
         assert!((half - 0.05).abs() < 1e-5, "{segments}: {half}");
-        let [bin] = &result.fct[..] else { panic!("one size, one bin") };
+        assert_eq!(result.fct.len(), 1, "one size, one bin");
+        let bin = result.fct.row(0);
         assert!(bin.size_from_bytes <= segments * 1460 && bin.size_to_bytes > (segments * 1460) as f64);
         assert_eq!(bin.fct, row.fct);
     }
@@ -102,7 +103,8 @@ fn round_trip_times_are_drawn() {
         300,
         "background = [{ kind = 'poisson', cc = 'reno', flows_per_second = 100, sizes = '100 B', rtt = 'aikat' }]",
     );
-    let row = &result(&s, 1).background[0];
+    let result = result(&s, 1);
+    let row = only(&result);
     let below = 2.0 * 0.080; // the median, of the part from 10 ms to 1 s a little more
     assert!((row.fct.p50 / below - 1.0).abs() < 0.03, "{:?}", row.fct);
     assert!(row.fct.min > 0.02 && row.fct.min < 0.023 && row.fct.max > 1.7 && row.fct.max < 2.05, "{:?}", row.fct);
@@ -131,19 +133,19 @@ fn both_directions_beside_flows() {
     );
     let r = result(&s, 1);
     assert_eq!(r.flows.len(), 2);
-    let (a, b) = (r.flows[0].goodput_bps, r.flows[1].goodput_bps);
+    let (a, b) = (r.flows.row(0).goodput_bps, r.flows.row(1).goodput_bps);
     assert!((r.jain - (a + b).powi(2) / (2.0 * (a * a + b * b))).abs() < 1e-12);
-    assert_eq!(r.background.iter().map(|b| b.direction).collect::<Vec<_>>(), ["forward", "reverse"]);
-    for row in &r.background {
+    assert_eq!(r.background.rows().map(|b| b.direction).collect::<Vec<_>>(), ["forward", "reverse"]);
+    for row in r.background.rows() {
         let known = row.connections_completed + row.connections_failed + row.connections_unfinished;
         assert!(row.connections_started == known && row.connections_started > 500, "{row:?}");
     }
-    assert_ne!(r.background[0].connections_started, r.background[1].connections_started);
+    assert_ne!(r.background.row(0).connections_started, r.background.row(1).connections_started);
     // what the link sent is what flows and background carried, and their ACKs
-    let back = &r.background[1];
+    let back = r.background.row(1);
     let carried =
-        r.background[0].carried_bps + back.returned_bps + r.flows.iter().map(|f| f.throughput_bps).sum::<f64>();
-    let link = &r.links[0];
+        r.background.row(0).carried_bps + back.returned_bps + r.flows.rows().map(|f| f.throughput_bps).sum::<f64>();
+    let link = r.links.row(0);
     assert!((carried / link.throughput_bps - 1.0).abs() < 0.002, "{carried} of {}", link.throughput_bps);
     // rows of packets name an entry, not a slot
     let mut s = dumbbell(
@@ -167,7 +169,7 @@ fn troubled_links() {
     );
     for seed in 1..=3 {
         let r = result(&s, seed); // conservation is checked, connection by connection
-        for row in &r.background {
+        for row in r.background.rows() {
             assert!(
                 row.segments_retransmitted > 0 && row.packets_lost > 0 && row.connections_completed > 300,
                 "{row:?}"
@@ -211,9 +213,9 @@ fn on_off_sources() {
             ),
         );
         let r = result(&s, 1);
-        let sum: f64 = r.flows.iter().map(|f| f.throughput_bps).sum();
+        let sum: f64 = r.flows.rows().map(|f| f.throughput_bps).sum();
         assert!((sum / 10e6 - 1.0).abs() < tolerance, "{more}: {sum}");
-        assert!(r.flows.iter().all(|f| f.cc == "udp" && f.label.starts_with("onoff-")));
+        assert!(r.flows.rows().all(|f| f.cc == "udp" && f.label.starts_with("onoff-")));
     }
 }
 

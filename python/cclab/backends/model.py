@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cclab import _core
+from cclab.columns import ALWAYS, tables
 from cclab.theory import formulas
 from cclab.theory.formulas import Sawtooth
 
@@ -36,17 +36,13 @@ def refuse(scenario: Scenario) -> list[str]:
 def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dict[str, Any]:
     """What the simulator would give, by formulas."""
     resolved = scenario.resolved()
-    raw = _core.Simulation(json.dumps(_an_instant_of(scenario.to_dict(full=True))), seed).finish()
-    for table in ("flows", "links"):
-        raw[table] = {name: _unknown(name, column) for name, column in raw[table].items()}
-    for table in ("samples", "link_samples", "signals"):
-        raw[table] = {name: column[:0] for name, column in raw[table].items()}
-    duration = resolved["duration_s"]
     flows = [_flow(flow) for flow in resolved["flows"]]
+    raw = _given(flows, resolved["links"])
+    duration = resolved["duration_s"]
     at = next(i for i, link in enumerate(resolved["links"]) if link["name"] == LINK)
     _fill(resolved["links"][at], raw, at, flows, duration, resolved["warmup_s"])
     goodput = raw["flows"]["goodput_bps"][[flow["kind"] == "tcp" for flow in flows]]
-    raw |= {"simulated_s": duration, "events": 0, "data_packets": 0, "packets": None, "capture": None}
+    raw |= {"seed": seed, "simulated_s": duration, "events": 0, "data_packets": 0, "capture": None}
     raw["jain"] = float(np.sum(goodput) ** 2 / (len(goodput) * np.sum(goodput**2))) if len(goodput) else math.nan
     numbers = {table: {name: list(map(str, of)) for name, of in raw[table].items()} for table in ("flows", "links")}
     raw["digest"] = hashlib.sha256(json.dumps(numbers).encode()).hexdigest()[:32]
@@ -148,6 +144,20 @@ def _flow(resolved: dict[str, Any]) -> dict[str, Any]:
     """A flow with what it sends and how: one table instead of several."""
     traffic = resolved["traffic"]
     return {**resolved, **traffic, **traffic.get("tcp", {}), "bits": traffic["packet_bytes"] * 8}
+
+
+def _given(flows: list[dict[str, Any]], links: list[dict[str, Any]]) -> dict[str, Any]:
+    """The tables with what the scenario says; everything else is NaN."""
+    rows = {"flows": len(flows), "links": len(links)}
+    raw: dict[str, Any] = {name: tables()[name].unknown(rows.get(name, 0)) for name in ALWAYS}
+    raw["flows"]["label"] = [flow["label"] for flow in flows]
+    raw["flows"]["cc"] = [flow["cc"]["name"] if flow["kind"] == "tcp" else "udp" for flow in flows]
+    raw["links"]["name"] = [link["name"] for link in links]
+    for column in ("rate_bps", "delay_s"):
+        raw["links"][column] = np.array([link[column] for link in links], float)  # NaN where there is none
+    for column in ("limit_packets", "limit_bytes"):
+        raw["links"][f"queue_{column}"] = np.array([link["queue"][column] for link in links], float)
+    return raw
 
 
 def _fill(
@@ -303,21 +313,6 @@ def _loss(losses: list[dict[str, Any]]) -> tuple[float, bool]:
 
 def _or_infinite(value: float | None) -> float:
     return math.inf if value is None else float(value)
-
-
-# --- Tables ----------------------------------------------------------------------------------------------------------
-
-_RESOLVED = ("label", "cc", "name", "rate_bps", "delay_s", "queue_limit_packets", "queue_limit_bytes")
-
-
-def _an_instant_of(checked: dict[str, Any]) -> dict[str, Any]:
-    """The same network and flows for a microsecond: the core resolves its quantities, and gives tables of its shape."""
-    flows = [{**flow, "start": "0 s", "start_jitter": "0 s"} for flow in checked["flows"]]
-    return {**checked, "duration": "1 us", "warmup": "0 s", "flows": flows, "record": {"samples": "off"}}
-
-
-def _unknown(name: str, column: Any) -> Any:
-    return column if name in _RESOLVED else np.full(len(column), math.nan)
 
 
 def _probability(text: str | float) -> float:

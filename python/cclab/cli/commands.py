@@ -139,17 +139,27 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
         console.note(f"Kept in {out}. A page with figures: cclab report {out}")
 
 
-@cli.command("list", short_help="List algorithms, queues, topologies, studies.")
-@click.argument("kind", required=False, type=click.Choice(["algorithms", "queues", "topologies", "studies"]))
-@click.option("--markdown", is_flag=True, help="Algorithms and queues as in docs/models/README.md.")
+@cli.command("list", short_help="List algorithms, queues, topologies, studies, columns.")
+@click.argument("kind", required=False, type=click.Choice(["algorithms", "queues", "topologies", "studies", "columns"]))
+@click.option("--markdown", is_flag=True, help="As in docs/models/README.md; columns as in docs/reference/columns.md.")
 @ALGORITHMS
 def list_(kind: str | None, markdown: bool) -> None:
-    """List what there is: algorithms, queues, topologies, studies; one line each, with its source."""
-    from cclab import console
+    """List what there is: algorithms, queues, topologies, studies; one line each, with its source.
+
+    Also the columns of results, with their units, where KIND asks for them.
+    """
+    from cclab import columns, console
     from cclab.cli import catalogue
 
     if markdown:
-        click.echo(catalogue.markdown(), nl=False)
+        click.echo(columns.markdown() if kind == "columns" else catalogue.markdown(), nl=False)
+        return
+    if kind == "columns":
+        for name, of in columns.tables().items():
+            table = console.table(name, "Column", "Unit", "What it is")
+            for column in of.columns:
+                table.add_row(column.name, column.unit, column.doc)
+            console.show(table)
         return
 
     entries = catalogue.everything()

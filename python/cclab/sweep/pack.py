@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cclab import columns as schema
 from cclab.errors import RunError
 
 if TYPE_CHECKING:
     import polars as pl
 
 MOST = 900_000_000  # bytes of a run's numbers; SQLite takes no piece of more than 10⁹
-_OVER_TIME = {"samples", "link_samples", "signals", "packets"}
 _KIND = re.compile(r"[<|][fiu][1248]|\|b1|\|S\d{1,4}")
-_OF_A_RUN = {"jain": "<f8", "digest": "|S32", "events": "<i8", "data_packets": "<i8", "simulated_s": "<f8"}
+_KINDS = {"f64": "<f8", "u64": "<u8", "u32": "<u4", "bool": "|b1"}
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,17 @@ def packed(raw: Mapping[str, Any]) -> tuple[str, bytes]:
     Raises:
         RunError: they are too many.
     """
-    of_run = {name: np.array([raw[name]], kind) for name, kind in _OF_A_RUN.items()}
-    tables = {name: of for name, of in raw.items() if isinstance(of, Mapping) and name not in _OVER_TIME}
+    known = schema.tables()
+    of_run = {column.name: np.array([raw[column.name]], _KINDS[column.kind]) for column in known["runs"].columns}
+    of_run["digest"] = np.array([raw["digest"]], "|S32")
+    tables = {name: raw[name] for name in known if name in raw and not known[name].over_time}
     shape: dict[str, Any] = {}
     numbers: list[bytes] = []
     for table, columns in {"runs": of_run, **tables}.items():
-        said = {}
+        said: dict[str, Any] = {}
         for name, column in columns.items():
-            if isinstance(column, list):
-                said[name] = column
+            if isinstance(column, list | tuple):
+                said[name] = schema.texts(column)
             else:
                 said[name] = column.dtype.str
                 numbers.append(column.tobytes())

@@ -4,11 +4,14 @@
 //! next connection of the same entry takes its slot, so memory grows with how many there are at once, not with time.
 //! The n-th connection of an entry has the n-th size and the n-th RTT, whatever happens in the network.
 
+mod table;
+
+pub use self::table::{BackgroundRow, BackgroundTable, CompletionRow, CompletionTimes};
 use super::config::{self, Arrivals};
 use super::flow::{Flow, Opening, connection, failed_law};
 use super::socket::{Processing, Socket};
 use super::workload::{Phase, SizeSource};
-use crate::measure::{BackgroundSummary, CompletionTimes, Histogram};
+use crate::measure::Histogram;
 use crate::net::{Network, Route};
 use crate::tcp::Config;
 use crate::wire::{IP_HEADER, Packet, Segment, TCP_HEADER};
@@ -376,7 +379,7 @@ impl Background {
         sockets: &[Socket],
         lost: impl Fn(usize) -> u64,
         measured_s: f64,
-    ) -> (Vec<BackgroundSummary>, Vec<CompletionTimes>) {
+    ) -> (BackgroundTable, CompletionTimes) {
         let mut losses = vec![0; self.entries.len()];
         for (place, slot) in self.slots.iter().enumerate() {
             losses[slot.entry as usize] += lost(place);
@@ -384,8 +387,12 @@ impl Background {
                 self.entries[slot.entry as usize].measured.add(&flows[place], &sockets[flows[place].sockets()]);
             }
         }
-        let rows = self.entries.iter().zip(losses).map(|(e, lost)| e.summary(lost, measured_s)).collect();
-        (rows, self.entries.iter().flat_map(Entry::completion_times).collect())
+        let (mut whole, mut bins) = (BackgroundTable::default(), CompletionTimes::default());
+        for (entry, lost) in self.entries.iter().zip(losses) {
+            whole.push(&entry.whole(lost, measured_s));
+            entry.bins().for_each(|bin| bins.push(&bin));
+        }
+        (whole, bins)
     }
 }
 
@@ -404,54 +411,6 @@ impl Entry {
 
     fn direction(&self) -> &'static str {
         if self.spec.reverse { "reverse" } else { "forward" }
-    }
-
-    fn summary(&self, lost: u64, measured_s: f64) -> BackgroundSummary {
-        let (spec, m) = (&self.spec, &self.measured);
-        let mean = |sum: f64, n: u64| if n > 0 { sum / n as f64 } else { f64::NAN };
-        let bps = |bytes: u64| bytes as f64 * 8.0 / measured_s;
-        let share = |bytes: u64| spec.rate.map_or(f64::NAN, |rate| bps(bytes) / rate.as_bps_f64());
-        BackgroundSummary {
-            label: spec.label.clone(),
-            direction: self.direction(),
-            kind: spec.arrivals.kind(),
-            cc: spec.cc.name.into(),
-            measured_s,
-            users: spec.arrivals.users(),
-            load: spec.load,
-            offered_load: share(m.offered_bytes),
-            carried_load: share(m.arrived_bytes),
-            offered_bps: bps(m.offered_bytes),
-            carried_bps: bps(m.arrived_bytes),
-            returned_bps: bps(m.returned_bytes),
-            connections_started: m.started,
-            connections_completed: m.completed,
-            connections_failed: m.failed,
-            connections_unfinished: m.started - m.completed - m.failed,
-            connections_most: self.most_live,
-            delivered_bytes: m.delivered_bytes,
-            size_mean_bytes: mean(m.size_bytes as f64, m.started),
-            segments_sent: m.segments_sent,
-            segments_retransmitted: m.segments_retransmitted,
-            timeouts: m.timeouts,
-            packets_lost: lost,
-            goodput_mean_bps: mean(m.goodputs, m.completed),
-            packet_interval_mean_s: mean(m.intervals, m.with_interval),
-            fct: m.fct[0].summary(),
-            fct_receiver: m.fct[1].summary(),
-        }
-    }
-
-    fn completion_times(&self) -> impl Iterator<Item = CompletionTimes> {
-        let bins = self.measured.bins.iter().enumerate().filter(|(_, fct)| fct[0].count() > 0);
-        bins.map(|(bin, fct)| CompletionTimes {
-            label: self.spec.label.clone(),
-            direction: self.direction(),
-            size_from_bytes: if bin == 0 { 0 } else { BINS[bin - 1] },
-            size_to_bytes: BINS.get(bin).map_or(f64::INFINITY, |&to| to as f64),
-            fct: fct[0].summary(),
-            fct_receiver: fct[1].summary(),
-        })
     }
 }
 

@@ -1,11 +1,12 @@
 //! A flow: its sockets, and what is measured of it.
 
+mod table;
+
 use super::Cbr;
 use super::config::{self, Traffic};
 use super::meter::Meter;
 use super::onoff::{Datagrams, OnOff};
 use super::socket::{Processing, Socket, Transport};
-use crate::measure::FlowSummary;
 use crate::net::{FlowTally, Route};
 use crate::tcp::{Config, Endpoint, Pacing};
 use crate::wire::SocketId;
@@ -15,6 +16,8 @@ use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 use std::ops::Range;
 use std::sync::Arc;
+
+pub use table::{FlowRow, FlowSample, FlowSamples, Flows, Signal, Signals};
 
 /// A flow at work. Of its sockets the first is the source and the second the destination; what it asks of them it is given.
 pub(crate) struct Flow {
@@ -227,46 +230,6 @@ impl Flow {
     /// Whether a sample is to be taken: the first one after its end is the last.
     pub(crate) fn is_sampled(&mut self) -> bool {
         !std::mem::replace(&mut self.closed, self.over.is_some())
-    }
-
-    /// The summary of the measured interval, which ends at `end` or when the flow is over. `lost` data packets of it
-    /// were lost in the network.
-    pub(crate) fn summary(&self, own: &[Socket], warmup: Time, end: Time, lost: u64) -> FlowSummary {
-        let end = self.over.map_or(end, |over| over.min(end));
-        let measured = end.since(self.start.max(warmup)).as_secs_f64();
-        let rate = |bytes: u64| if measured > 0.0 { bytes as f64 * 8.0 / measured } else { f64::NAN };
-        let counted = self.counted(own);
-        let mut summary = FlowSummary {
-            label: self.label.clone(),
-            cc: self.cc.into(),
-            start_s: self.start.as_secs_f64(),
-            measured_s: measured,
-            goodput_bps: rate(counted.delivered_bytes),
-            throughput_bps: rate(self.meter.bytes_arrived),
-            delivered_bytes: counters(own).delivered_bytes,
-            segments_sent: counted.segments_sent,
-            segments_retransmitted: counted.segments_retransmitted,
-            packets_received: self.meter.owd.count(),
-            packets_lost: lost,
-            timeouts: counted.timeouts,
-            recoveries: counted.recoveries,
-            rtt: self.meter.rtt.summary(),
-            owd: self.meter.owd.summary(),
-            owd_mean_abs_diff_s: self.meter.owd_mean_abs_diff(),
-            cwnd_mean_segments: f64::NAN,
-            cwnd_min_segments: f64::NAN,
-            cwnd_max_segments: f64::NAN,
-            fct_s: f64::NAN,
-            fct_receiver_s: f64::NAN,
-        };
-        if let Some(source) = own[SOURCE].transport.tcp() {
-            let mss = f64::from(source.mss());
-            (summary.cwnd_mean_segments, summary.cwnd_min_segments, summary.cwnd_max_segments) =
-                self.meter.cwnd.summary(end, mss);
-            let taken = |at: Option<Time>| at.map_or(f64::NAN, |at| (at - self.start).as_secs_f64());
-            (summary.fct_s, summary.fct_receiver_s) = (taken(self.finished[0]), taken(self.finished[1]));
-        }
-        summary
     }
 }
 

@@ -9,8 +9,9 @@ mod onoff;
 mod socket;
 pub mod workload;
 
-pub use background::ip_bytes;
 pub(crate) use background::{Arrival, Background, Next};
+pub use background::{BackgroundRow, BackgroundTable, CompletionRow, CompletionTimes, ip_bytes};
 pub use cbr::Cbr;
-pub(crate) use flow::{DESTINATION, Flow, SOURCE, failed_law, in_processing};
+pub(crate) use flow::{Flow, SOURCE, failed_law, in_processing};
+pub use flow::{FlowRow, FlowSample, FlowSamples, Flows, Signal, Signals};
 pub(crate) use socket::{Socket, Transport};

@@ -1,10 +1,9 @@
 //! What was measured.
 
-mod digest;
 mod histogram;
 mod packets;
-pub mod result;
+pub mod table;
 
-pub use histogram::Histogram;
+pub use histogram::{Distribution, Histogram};
 pub(crate) use packets::{EventKind, PacketLog};
-pub use result::*;
+pub use packets::{PacketRow, Packets};

@@ -1,10 +1,10 @@
-//! Packets as they come, in nanoseconds; columns in seconds at the end.
+//! Packets as they come, in nanoseconds; a table at the end.
 
-use super::PacketRows;
+use super::table::{Index, Names, table};
 use crate::wire::{Body, Packet};
 use cclab_algo::Time;
 
-/// What happened to a packet: the index into [`PacketRows::EVENTS`].
+/// What happened to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventKind {
     Sent,
@@ -15,12 +15,60 @@ pub(crate) enum EventKind {
     Received,
 }
 
+impl EventKind {
+    fn name(self) -> &'static str {
+        match self {
+            EventKind::Sent => "sent",
+            EventKind::Queued => "queued",
+            EventKind::Dropped => "dropped",
+            EventKind::Lost => "lost",
+            EventKind::Forwarded => "forwarded",
+            EventKind::Received => "received",
+        }
+    }
+}
+
+/// What is kept of a packet at a place.
+pub(crate) struct Noted {
+    at: Time,
+    seq: u64,
+    ack: u64,
+    link: u32,
+    flow: u32,
+    size: u32,
+    payload: u32,
+    kind: EventKind,
+    retransmission: bool,
+}
+
+table! {
+    /// Every packet at every place, where `record.packets` asks for a table.
+    "packets": Packets of PacketRow from p, &Noted;
+
+    /// Time.
+    time_s: Vec<f64>, "s" = p.at.as_secs_f64();
+    /// Name of the link; none at a host.
+    link: Index, "" = p.link;
+    /// Name of the flow, or of the background's entry.
+    flow: Index, "" = p.flow;
+    /// What happened: it was `sent` by a host, `queued` or `dropped` at a link, `lost` to a loss model, `forwarded` by the link,
+    /// or `received` by a host.
+    event: Names, "" = p.kind.name();
+    /// First sequence number, TCP; packet number, UDP.
+    seq: Vec<u64>, "1" = p.seq;
+    /// Acknowledgement number.
+    ack: Vec<u64>, "1" = p.ack;
+    /// IP bytes.
+    size_bytes: Vec<u32>, "bytes" = p.size;
+    /// Payload.
+    payload_bytes: Vec<u32>, "bytes" = p.payload;
+    /// Whether it is a retransmission.
+    retransmission: Vec<bool>, "1" = p.retransmission;
+}
+
 /// Every packet at every link.
 #[derive(Default)]
-pub(crate) struct PacketLog {
-    times: Vec<Time>,
-    rows: PacketRows,
-}
+pub(crate) struct PacketLog(Vec<Noted>);
 
 impl PacketLog {
     pub(crate) fn push(&mut self, at: Time, link: u32, kind: EventKind, packet: &Packet) {
@@ -28,40 +76,24 @@ impl PacketLog {
             Body::Tcp(segment) => (segment.seq, segment.ack, segment.retransmission),
             Body::Udp(datagram) => (datagram.number, 0, false),
         };
-        self.times.push(at);
-        let rows = &mut self.rows;
-        rows.link.push(link);
-        rows.flow.push(packet.flow);
-        rows.event.push(kind as u8);
-        rows.seq.push(seq);
-        rows.ack.push(ack);
-        rows.size_bytes.push(packet.size);
-        rows.payload_bytes.push(packet.payload());
-        rows.retransmission.push(retransmission);
+        let (flow, size, payload) = (packet.flow, packet.size, packet.payload());
+        self.0.push(Noted { at, seq, ack, link, flow, size, payload, kind, retransmission });
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.times.len()
+        self.0.len()
     }
 
-    /// The rows before `end` in order of time. (A packet lost behind a link is known to be before it leaves.)
-    pub(crate) fn finish(self, end: Time) -> PacketRows {
-        let mut order: Vec<usize> = (0..self.times.len()).filter(|&i| self.times[i] < end).collect();
-        order.sort_by_key(|&i| self.times[i]);
-        fn pick<T: Copy>(order: &[usize], column: &[T]) -> Vec<T> {
-            order.iter().map(|&i| column[i]).collect()
+    /// The rows before `end` in order of time, with the flow that `flow` says. (A packet lost behind a link is known to be
+    /// before it leaves.)
+    pub(crate) fn finish(mut self, end: Time, flow: impl Fn(u32) -> u32) -> Packets {
+        self.0.retain(|noted| noted.at < end);
+        self.0.sort_by_key(|noted| noted.at);
+        let mut packets = Packets::default();
+        packets.reserve(self.0.len());
+        for noted in self.0 {
+            packets.push(&Noted { flow: flow(noted.flow), ..noted });
         }
-        let rows = &self.rows;
-        PacketRows {
-            time_s: order.iter().map(|&i| self.times[i].as_secs_f64()).collect(),
-            link: pick(&order, &rows.link),
-            flow: pick(&order, &rows.flow),
-            event: pick(&order, &rows.event),
-            seq: pick(&order, &rows.seq),
-            ack: pick(&order, &rows.ack),
-            size_bytes: pick(&order, &rows.size_bytes),
-            payload_bytes: pick(&order, &rows.payload_bytes),
-            retransmission: pick(&order, &rows.retransmission),
-        }
+        packets
     }
 }

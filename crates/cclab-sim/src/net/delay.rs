@@ -2,9 +2,11 @@
 //! queue and hardly a meter. Most links of a large network are of this kind: those between hosts and routers.
 
 use super::config;
+use super::link::Measured;
 use super::pipe::Pipe;
-use super::queue::Queue;
-use crate::measure::{Histogram, LinkSummary};
+use super::queue::{Queue, Room};
+use super::table::Whole;
+use crate::measure::Histogram;
 use crate::wire::{Packed, Packet};
 use cclab_algo::{Duration, Time};
 
@@ -70,19 +72,22 @@ impl DelayLine {
         self.pipe.packets()
     }
 
-    /// The summary of a measured interval of this length, s, that began when `before` had come.
-    pub(super) fn summary(&self, name: String, before: Count, length: f64) -> LinkSummary {
-        let packets = self.came.packets - before.packets;
-        let waits = if self.delay == Duration::ZERO { 0 } else { packets };
-        LinkSummary {
-            name,
-            utilisation: f64::NAN,
-            throughput_bps: (self.came.bytes - before.bytes) as f64 * 8.0 / length,
-            arrived: packets,
-            sent: packets,
+    /// What is measured in an interval that began when `before` had come.
+    pub(super) fn measured(&self, before: Count) -> Measured {
+        let arrived = self.came.packets - before.packets;
+        Measured {
+            arrived,
+            sent: arrived,
             data_sent: self.came.data - before.data,
-            sojourn: Histogram::of_zeros(waits).summary(),
-            ..LinkSummary::default()
+            bytes_sent: self.came.bytes - before.bytes,
+            sojourn: Histogram::of_zeros(if self.delay == Duration::ZERO { 0 } else { arrived }),
+            ..Measured::default()
         }
+    }
+
+    /// What there is to tell of it once the measured interval, `seconds` long, is over.
+    pub(super) fn whole<'a>(&self, name: &'a str, seconds: f64, m: &'a Measured) -> Whole<'a> {
+        let room = Room { packets: u64::MAX, bytes: u64::MAX };
+        Whole { name, m, seconds, waiting_time: 0, capacity: None, rate: None, delay: self.delay, room }
     }
 }

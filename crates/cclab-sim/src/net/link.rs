@@ -17,7 +17,8 @@ use super::loss::Lottery;
 use super::pipe::Pipe;
 use super::queue::{Discipline, Kind, Room, Verdict, View};
 use super::service::{Propagation, Service};
-use crate::measure::{Histogram, LinkSummary};
+use super::table::Whole;
+use crate::measure::Histogram;
 use crate::wire::ecn::CE;
 use crate::wire::{Feedback, Packet};
 use cclab_algo::rng::Stream;
@@ -109,21 +110,21 @@ pub(super) struct Tally {
 
 /// What is measured between warm-up and end.
 #[derive(Default)]
-struct Measured {
-    arrived: u64,
-    sent: u64,
-    data_sent: u64,
-    bytes_sent: u64,
+pub(super) struct Measured {
+    pub(super) arrived: u64,
+    pub(super) sent: u64,
+    pub(super) data_sent: u64,
+    pub(super) bytes_sent: u64,
     /// Bits sent, framing included: of whole packets, and of parts at the ends of the interval.
-    bits: u64,
-    bits_of_parts: f64,
-    drops: u64,
-    early_drops: u64,
-    losses: u64,
-    marks: u64,
-    waiting_time: u128,
-    queue_max: u64,
-    sojourn: Histogram,
+    pub(super) bits: u64,
+    pub(super) bits_of_parts: f64,
+    pub(super) drops: u64,
+    pub(super) early_drops: u64,
+    pub(super) losses: u64,
+    pub(super) marks: u64,
+    pub(super) waiting_time: u128,
+    pub(super) queue_max: u64,
+    pub(super) sojourn: Histogram,
 }
 
 /// What a packet meets that comes to a link.
@@ -474,25 +475,17 @@ impl Link {
         self.changes.take().unwrap_or_default()
     }
 
-    /// The summary of the measured interval.
-    pub(super) fn summary(&self, name: String) -> LinkSummary {
-        let measured = &self.measured;
-        let bits = measured.bits as f64 + measured.bits_of_parts;
-        let length = self.to.since(self.from).as_secs_f64();
-        LinkSummary {
+    /// What there is to tell of it once the measured interval, `seconds` long, is over.
+    pub(super) fn whole<'a>(&'a self, name: &'a str, seconds: f64) -> Whole<'a> {
+        Whole {
             name,
-            utilisation: bits / self.service.capacity(self.from, self.to).unwrap_or(f64::NAN),
-            throughput_bps: measured.bytes_sent as f64 * 8.0 / length,
-            arrived: measured.arrived,
-            sent: measured.sent,
-            data_sent: measured.data_sent,
-            drops: measured.drops,
-            early_drops: measured.early_drops,
-            losses: measured.losses,
-            marks: measured.marks,
-            queue_mean_packets: (measured.waiting_time + self.still_waiting()) as f64 * 1e-9 / length,
-            queue_max_packets: measured.queue_max,
-            sojourn: measured.sojourn.summary(),
+            m: &self.measured,
+            seconds,
+            waiting_time: self.measured.waiting_time + self.still_waiting(),
+            capacity: self.service.capacity(self.from, self.to),
+            rate: self.service.first_rate(),
+            delay: self.propagation.first_delay(),
+            room: self.room,
         }
     }
 

@@ -11,14 +11,16 @@ mod loss;
 mod pipe;
 pub mod queue;
 mod service;
+mod table;
 
 pub use link::{Link, Outcome, Pending};
 pub use loss::Lottery;
 pub use pipe::Pipe;
 pub use service::{Propagation, Service};
+pub use table::{LinkRow, LinkSample, LinkSamples, Links};
 
 use crate::engine::Wheel;
-use crate::measure::{EventKind, LinkSamples, LinkSummary, PacketLog};
+use crate::measure::{EventKind, PacketLog};
 use crate::wire::Packet;
 use cclab_algo::Time;
 use delay::{Count, DelayLine};
@@ -352,7 +354,7 @@ impl Network {
                 Hop::Delay(_) => (0, 0),
                 Hop::Link(link) => link.backlog(now),
             };
-            samples.push(now, index, packets, bytes);
+            samples.push((now, index, packets, bytes));
         }
     }
 
@@ -370,19 +372,22 @@ impl Network {
             }
         }
         rows.sort_by_key(|&(at, index, ..)| (at, index));
-        rows.into_iter().for_each(|(at, index, packets, bytes)| samples.push(at, index, packets, bytes));
+        rows.into_iter().for_each(|row| samples.push(row));
     }
 
-    /// A row per link for the result.
-    pub(crate) fn summaries(&self) -> Vec<LinkSummary> {
+    /// What was measured of the links.
+    pub(crate) fn table(&self) -> Links {
         let (from, to) = self.interval;
-        let length = to.since(from).as_secs_f64();
-        let each = self.links.iter().zip(&self.before).zip(&self.names);
-        each.map(|((hop, before), name)| match hop {
-            Hop::Delay(line) => line.summary(name.clone(), *before, length),
-            Hop::Link(link) => link.summary(name.clone()),
-        })
-        .collect()
+        let seconds = to.since(from).as_secs_f64();
+        let mut table = Links::default();
+        table.reserve(self.links.len());
+        for ((hop, before), name) in self.links.iter().zip(&self.before).zip(&self.names) {
+            match hop {
+                Hop::Delay(line) => table.push(&line.whole(name, seconds, &line.measured(*before))),
+                Hop::Link(link) => table.push(&link.whole(name, seconds)),
+            }
+        }
+        table
     }
 
     /// Data packets that crossed the busiest link.

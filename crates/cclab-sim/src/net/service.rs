@@ -65,6 +65,11 @@ impl Service {
         step.and_then(|step| step.rate).map(Rate)
     }
 
+    /// The rate at the start, before any change.
+    pub fn first_rate(&self) -> Option<Rate> {
+        self.steps[0].rate.map(Rate)
+    }
+
     /// Takes in `bytes` at `now`, which is not before the last call: when their service starts and when it ends
     /// ([`Time::NEVER`] on a link that has stopped for good).
     #[inline]
@@ -151,6 +156,11 @@ impl Propagation {
     pub fn new(delay: Duration, schedule: &[Change]) -> Propagation {
         let changes = schedule.iter().filter_map(|c| Some((c.at, c.delay?)));
         Propagation { steps: std::iter::once((Time::ZERO, delay)).chain(changes).collect(), step: 0 }
+    }
+
+    /// The delay at the start, before any change.
+    pub fn first_delay(&self) -> Duration {
+        self.steps[0].1
     }
 
     /// The delay of a packet that leaves at `departure`, which is not before the last call's.

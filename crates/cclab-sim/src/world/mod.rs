@@ -2,15 +2,19 @@
 
 mod capture;
 pub mod config;
+mod digest;
 mod error;
 mod recorder;
+mod result;
 
 pub use error::Error;
+pub use result::{EngineStats, RunResult, RunRow, Runs, schema};
 
-use crate::app::{Arrival, Background, Flow, Next, Socket, Transport, failed_law, in_processing};
+use crate::app::{
+    Arrival, Background, Flow, FlowSamples, Flows, Next, Signals, Socket, Transport, failed_law, in_processing,
+};
 use crate::engine::Wheel;
-use crate::measure::{EngineStats, FlowSamples, LinkSamples, RunResult, Signals};
-use crate::net::{self, Log, Network};
+use crate::net::{self, LinkSamples, Log, Network};
 use crate::tcp::State;
 use crate::wire::ecn::CE;
 use crate::wire::{Body, Packet, SocketId};
@@ -500,21 +504,20 @@ impl Simulation {
         }
         let (own, connections) = self.flows.split_at(self.own);
         let sockets = &self.sockets;
-        let each = own.iter().enumerate();
-        let flows: Vec<_> = each
-            .map(|(index, flow)| {
-                flow.summary(&sockets[flow.sockets()], self.warmup, self.end, self.network.lost(index))
-            })
-            .collect();
-        let is_tcp = |flow: &Flow| sockets[flow.source().index()].transport.tcp().is_some();
-        let is_measured = |i: &usize| is_tcp(&own[*i]) && flows[*i].measured_s > 0.0;
-        let goodputs = (0..flows.len()).filter(is_measured).map(|i| flows[i].goodput_bps);
-        let jain = jain(goodputs);
-        let mut packets = self.network.log.take().map(|log| log.finish(self.end));
-        for flow in packets.iter_mut().flat_map(|packets| &mut packets.flow).filter(|flow| **flow as usize >= self.own)
-        {
-            *flow = self.own as u32 + self.background.entry(*flow - self.own as u32);
+        let mut flows = Flows::default();
+        flows.reserve(own.len());
+        for (index, flow) in own.iter().enumerate() {
+            let own = &sockets[flow.sockets()];
+            flows.push(&flow.measured(own, self.warmup, self.end, self.network.lost(index)));
         }
+        let is_tcp = |flow: &Flow| sockets[flow.source().index()].transport.tcp().is_some();
+        let is_measured = |i: &usize| is_tcp(&own[*i]) && flows.measured_s[*i] > 0.0;
+        let jain = jain((0..own.len()).filter(is_measured).map(|i| flows.goodput_bps[i]));
+        let of_entry = |flow: u32| match flow.checked_sub(self.own as u32) {
+            None => flow,
+            Some(place) => self.own as u32 + self.background.entry(place),
+        };
+        let packets = self.network.log.take().map(|log| log.finish(self.end, of_entry));
         let lost = |place| self.network.lost(self.own + place);
         let measured_s = self.end.since(self.warmup).as_secs_f64();
         let (background, fct) = self.background.summaries(connections, sockets, lost, measured_s);
@@ -522,11 +525,15 @@ impl Simulation {
             background,
             fct,
             jain,
-            links: self.network.summaries(),
+            links: self.network.table(),
             samples: self.recorder.samples,
             link_samples: self.recorder.link_samples,
             signals: self.recorder.signals,
-            engine: EngineStats { events: self.served, data_packets: self.network.data_packets() },
+            engine: EngineStats {
+                events: self.served,
+                data_packets: self.network.data_packets(),
+                simulated_s: self.end.as_secs_f64(),
+            },
             packets,
             capture: self.recorder.capture.map(|(capture, _)| capture.finish()),
             flows,

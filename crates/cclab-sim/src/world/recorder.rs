@@ -2,10 +2,9 @@
 
 use super::capture::Capture;
 use super::config::Sampling;
-use crate::app::{DESTINATION, Flow, SOURCE, Socket, Transport};
-use crate::measure::{FlowSamples, LinkSamples, Signals};
-use crate::tcp::Endpoint;
-use cclab_algo::{Duration, Rate, Time};
+use crate::app::{Flow, FlowSamples, SOURCE, Signals, Socket};
+use crate::net::LinkSamples;
+use cclab_algo::Time;
 
 /// What is recorded beside the summary.
 pub(super) struct Recorder {
@@ -23,13 +22,10 @@ impl Recorder {
         if !flow.is_sampled() {
             return;
         }
-        match (&own[SOURCE].transport, &own[DESTINATION].transport) {
-            (Transport::Tcp(source), Transport::Tcp(destination)) => {
-                self.samples.push(now, index, source, flow.rtt, destination);
-                self.signals.push(now, index, source);
-            }
-            (_, Transport::Sink(delivered)) => self.samples.push_udp(now, index, *delivered),
-            _ => {}
+        self.samples.push(&flow.sample(own, now, index));
+        if let Some(source) = own[SOURCE].transport.tcp() {
+            let law = source.congestion_control();
+            law.signals(&mut |name, value| self.signals.push((now, index, name, value)));
         }
     }
 
@@ -42,68 +38,5 @@ impl Recorder {
             flow.sampled = state;
             self.sample(now, index, flow, own);
         }
-    }
-}
-
-/// Time that may be missing, s.
-fn secs(d: Option<Duration>) -> f64 {
-    d.map_or(f64::NAN, Duration::as_secs_f64)
-}
-
-impl FlowSamples {
-    /// A row of a TCP flow: its sender, its latest RTT sample, its receiver.
-    pub(crate) fn push(
-        &mut self,
-        at: Time,
-        flow: usize,
-        sender: &Endpoint,
-        rtt: Option<Duration>,
-        receiver: &Endpoint,
-    ) {
-        let (info, law) = (sender.info(), sender.congestion_control());
-        let ssthresh = law.ssthresh();
-        self.time_s.push(at.as_secs_f64());
-        self.flow.push(flow as u32);
-        self.cwnd_bytes.push(law.cwnd() as f64);
-        self.ssthresh_bytes.push(if ssthresh == u64::MAX { f64::NAN } else { ssthresh as f64 });
-        self.srtt_s.push(secs(info.srtt));
-        self.rtt_s.push(secs(rtt));
-        self.in_flight_bytes.push(info.bytes_in_flight as f64);
-        self.delivered_bytes.push(receiver.stats().bytes_received as f64);
-        self.pacing_rate_bps.push(info.pacing_rate.map_or(f64::NAN, Rate::as_bps_f64));
-    }
-
-    /// A row of a UDP flow, which has delivered this much and has nothing else to tell.
-    pub(crate) fn push_udp(&mut self, at: Time, flow: usize, delivered: u64) {
-        self.time_s.push(at.as_secs_f64());
-        self.flow.push(flow as u32);
-        self.delivered_bytes.push(delivered as f64);
-        for column in [
-            &mut self.cwnd_bytes,
-            &mut self.ssthresh_bytes,
-            &mut self.srtt_s,
-            &mut self.rtt_s,
-            &mut self.in_flight_bytes,
-            &mut self.pacing_rate_bps,
-        ] {
-            column.push(f64::NAN);
-        }
-    }
-}
-
-impl Signals {
-    /// A row for each signal of a flow's law.
-    pub(crate) fn push(&mut self, at: Time, flow: usize, sender: &Endpoint) {
-        sender.congestion_control().signals(&mut |name, value| {
-            let known = self.names.iter().position(|&n| n == name);
-            let index = known.unwrap_or_else(|| {
-                self.names.push(name);
-                self.names.len() - 1
-            });
-            self.time_s.push(at.as_secs_f64());
-            self.flow.push(flow as u32);
-            self.name.push(index as u32);
-            self.value.push(value);
-        });
     }
 }

@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use cclab_algo::{Duration, Rate, Time, cc};
-use cclab_sim::measure::RunResult;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp;
+use cclab_sim::world::RunResult;
 
 /// A link without impairments and with a queue that is never full.
 pub fn link(name: &str, rate: Option<u64>, delay: Duration) -> Link {
@@ -98,6 +98,6 @@ pub fn two_flows(cc: &str, rtt_ms: u32, warmup: u32, end: u32) -> ([f64; 2], f64
         "#
     );
     let result = run(&Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}")));
-    let bottleneck = result.links.iter().find(|l| l.name == "bottleneck").expect("a dumbbell has one");
-    ([0, 1].map(|i| result.flows[i].goodput_bps / 1e6), bottleneck.utilisation)
+    let bottleneck = result.links.rows().find(|l| l.name == "bottleneck").expect("a dumbbell has one");
+    ([0, 1].map(|i| result.flows.row(i).goodput_bps / 1e6), bottleneck.utilisation)
 }

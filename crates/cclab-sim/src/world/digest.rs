@@ -1,6 +1,7 @@
 //! A hash of every number in a result, to tell whether two results are the same to the bit.
 
-use super::{Distribution, RunResult};
+use super::RunResult;
+use crate::measure::Distribution;
 
 /// FNV-1a with 128 bits, fed 64-bit words (parameters: draft-eastlake-fnv §5).
 struct Fnv(u128);
@@ -39,9 +40,9 @@ impl RunResult {
     /// A hash of every number and name in the result, as 32 hexadecimal digits.
     pub fn digest(&self) -> String {
         let mut h = Fnv(Fnv::OFFSET);
-        for f in &self.flows {
-            h.text(&f.label);
-            h.text(&f.cc);
+        for f in self.flows.rows() {
+            h.text(f.label);
+            h.text(f.cc);
             h.floats(&[f.start_s, f.measured_s, f.goodput_bps, f.throughput_bps]);
             h.words(&[f.delivered_bytes, f.segments_sent, f.segments_retransmitted, f.timeouts, f.recoveries]);
             h.words(&[f.packets_received, f.packets_lost]);
@@ -50,8 +51,8 @@ impl RunResult {
             h.floats(&[f.owd_mean_abs_diff_s, f.cwnd_mean_segments, f.cwnd_min_segments, f.cwnd_max_segments]);
             h.floats(&[f.fct_s, f.fct_receiver_s]);
         }
-        for l in &self.links {
-            h.text(&l.name);
+        for l in self.links.rows() {
+            h.text(l.name);
             h.floats(&[l.utilisation, l.throughput_bps, l.queue_mean_packets]);
             h.words(&[l.arrived, l.sent, l.data_sent, l.drops, l.losses, l.marks, l.queue_max_packets]);
             // only some disciplines have any
@@ -60,8 +61,8 @@ impl RunResult {
             }
             h.distribution(&l.sojourn);
         }
-        for b in &self.background {
-            [&b.label, &b.cc].into_iter().for_each(|text| h.text(text));
+        for b in self.background.rows() {
+            [b.label, b.cc].into_iter().for_each(|text| h.text(text));
             [b.direction, b.kind].into_iter().for_each(|text| h.text(text));
             h.floats(&[b.measured_s, b.users, b.load, b.offered_load, b.carried_load, b.offered_bps, b.carried_bps]);
             h.floats(&[b.returned_bps, b.size_mean_bytes, b.goodput_mean_bps, b.packet_interval_mean_s]);
@@ -70,8 +71,8 @@ impl RunResult {
             h.words(&[b.timeouts, b.packets_lost]);
             [&b.fct, &b.fct_receiver].into_iter().for_each(|d| h.distribution(d));
         }
-        for row in &self.fct {
-            h.text(&row.label);
+        for row in self.fct.rows() {
+            h.text(row.label);
             h.text(row.direction);
             h.floats(&[row.size_from_bytes as f64, row.size_to_bytes]);
             [&row.fct, &row.fct_receiver].into_iter().for_each(|d| h.distribution(d));
@@ -94,13 +95,16 @@ impl RunResult {
         h.words(&s.link);
         [&s.time_s, &s.queue_packets, &s.queue_bytes].into_iter().for_each(|column| h.floats(column));
         let s = &self.signals;
-        s.names.iter().for_each(|name| h.text(name));
-        [&s.flow, &s.name].into_iter().for_each(|column| h.words(column));
+        s.name.names().iter().for_each(|name| h.text(name));
+        [&*s.flow, s.name.codes()].into_iter().for_each(|column| h.words(column));
         [&s.time_s, &s.value].into_iter().for_each(|column| h.floats(column));
         if let Some(p) = &self.packets {
             h.floats(&p.time_s);
-            [&p.link, &p.flow, &p.size_bytes, &p.payload_bytes].into_iter().for_each(|column| h.words(column));
-            [&p.event].into_iter().for_each(|column| h.words(column));
+            let columns: [&[u32]; 4] = [&p.link, &p.flow, &p.size_bytes, &p.payload_bytes];
+            columns.into_iter().for_each(|column| h.words(column));
+            let kinds = ["sent", "queued", "dropped", "lost", "forwarded", "received"];
+            let kind = |event| kinds.iter().position(|&kind| kind == event).expect("one of them") as u64;
+            h.words(&p.rows().map(|row| kind(row.event)).collect::<Vec<_>>());
             [&p.seq, &p.ack].into_iter().for_each(|column| h.words(column));
             h.words(&p.retransmission);
         }
