@@ -396,6 +396,43 @@ const BAD: &[(&str, &str)] = &[
         r#"network.queue.max: "15 packets" is below min, "20 packets""#,
     ),
     (
+        "network.queue = { discipline = 'red', limit = '10 packets', max = '16 packets' }",
+        r#"network.queue.max: "16 packets" is beyond limit, "10 packets""#,
+    ),
+    (
+        "network.queue = { discipline = 'red', limit = '10 ms', min = '11 ms', max = '20 ms' }",
+        r#"network.queue.min: "11 ms" is beyond limit, "10 ms": nothing would ever be signalled"#,
+    ),
+    (
+        "network.queue = { discipline = 'red', max = '20 packets' }\nnetwork.reverse.queue.limit = '1 packet'",
+        r#"network.reverse.queue.max: "20 packets" is beyond limit, "1 packet""#,
+    ),
+    (
+        "network.queue = { discipline = 'step', limit = '0.5 BDP', threshold = '1 BDP' }",
+        r#"network.queue.threshold: "1 BDP" is not below limit, "0.5 BDP": nothing would ever be marked"#,
+    ),
+    (
+        "network.queue = { discipline = 'codel', target = '100 ms' }",
+        r#"network.queue.target: "100 ms" is not below interval, "100 ms""#,
+    ),
+    (
+        "network.queue = { discipline = 'fq-codel', interval = '4 ms' }",
+        r#"network.queue.target: "5 ms" is not below interval, "4 ms""#,
+    ),
+    (
+        "network.queue = { discipline = 'dualpi2', ramp_max = '700 us' }",
+        r#"network.queue.ramp_max: "700 us" is below ramp_min, "800 us""#,
+    ),
+    (
+        "network.queue = { discipline = 'pie', interval = '1 ns' }",
+        r#"network.queue.interval: "1 ns" is too small; at least "1 us""#,
+    ),
+    (
+        "network.queue = { discipline = 'dualpi2', target = '0 s', interval = '999 ns' }",
+        "network.queue.target: \"0 s\" is too small; at least \"1 ns\"\n\
+         network.queue.interval: \"999 ns\" is too small; at least \"1 us\"",
+    ),
+    (
         "network.rate = 'unlimited'\nnetwork.queue.limit = '1 BDP'",
         "network.queue.limit: a limit in time or BDP needs a link with a rate; this one is infinitely fast",
     ),
@@ -660,6 +697,21 @@ fn each_mistake_names_field_value_and_what_is_allowed() {
             Ok(_) => panic!("{edit} is accepted"),
             Err(e) => assert_eq!(e.to_string(), expected, "{edit}"),
         }
+    }
+}
+
+/// A short queue may have the usual thresholds, and a slower way back what is far less in packets.
+#[test]
+fn defaults_contradict_nothing() {
+    for edit in [
+        "network.queue = { discipline = 'red', limit = '3 packets' }",
+        "network.queue = { discipline = 'step', limit = '3 packets' }",
+        "network.queue = { discipline = 'red', adaptive = true, limit = '3 packets' }",
+        "network.queue = { discipline = 'red', limit = '1 BDP', max = '30 packets' }\nnetwork.reverse.rate = '1 Mbit/s'",
+        "network.queue = { discipline = 'red', limit = '20 kB', min = '5 packets', max = '15 packets' }",
+    ] {
+        let normal = Scenario::from_json(&edited(edit)).unwrap_or_else(|e| panic!("{edit}: {e}")).source;
+        assert!(Scenario::from_json(&normal).is_ok(), "{edit}");
     }
 }
 

@@ -45,8 +45,6 @@ pub(super) struct Surroundings<'s> {
     pub(super) packet: u64,
     /// Index of the flow with this label.
     pub(super) flow: &'s dyn Fn(&str) -> Option<usize>,
-    /// Where to note what only shows now.
-    pub(super) mistakes: &'s Mistakes,
 }
 
 const UNLIMITED: &str = "unlimited";

@@ -141,7 +141,7 @@ impl Written {
         }
         self.network.fill_in(&entries, &mut self.source["network"]);
         let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| entries[*entry]).collect();
-        let mut graph = self.network.build(&each.iter().copied().chain(places()).collect::<Vec<_>>(), &find, mistakes);
+        let mut graph = self.network.build(&each.iter().copied().chain(places()).collect::<Vec<_>>(), &find);
         record::check_samples(&self.record, self.duration, each.len(), graph.links.len(), mistakes);
         let mut paths = std::mem::take(&mut graph.paths);
         let background_paths = paths.split_off(each.len());

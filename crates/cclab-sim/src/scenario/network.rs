@@ -119,17 +119,11 @@ impl Network {
     }
 
     /// The graph, with every queue resolved. `flow` finds a flow by its label.
-    pub(super) fn build(
-        &self,
-        flows: &[&FlowSpec],
-        flow: &dyn Fn(&str) -> Option<usize>,
-        mistakes: &Mistakes,
-    ) -> Graph {
+    pub(super) fn build(&self, flows: &[&FlowSpec], flow: &dyn Fn(&str) -> Option<usize>) -> Graph {
         let around = Surroundings {
             rtt: self.bdp_rtt().or(flows.first().map(|f| f.rtt)).unwrap_or_default(),
             packet: flows.iter().map(|f| f.packet_size()).max().unwrap_or(1500),
             flow,
-            mistakes,
         };
         match self {
             Network::Hosts(h) => h.build(flows, &around),

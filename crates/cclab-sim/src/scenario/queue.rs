@@ -4,7 +4,7 @@ use super::link::Surroundings;
 use super::quantity::{Amounts, Flag, Integer, Number, Probability, SIZE, Sizes, TIME, Times, one_of, or_word};
 use super::reader::{Kind, Table};
 use crate::net::queue::field::{Amount, Domain, Field, Params, Value};
-use crate::net::queue::{Around, Entry, Limit, Queue, REGISTRY, droptail};
+use crate::net::queue::{Around, Entry, Queue, REGISTRY, droptail};
 use cclab_algo::Rate;
 use serde_json::{Value as Json, json};
 
@@ -13,8 +13,6 @@ use serde_json::{Value as Json, json};
 pub(super) struct QueueSpec {
     entry: &'static Entry,
     params: Params,
-    /// The table that said so last.
-    path: String,
 }
 
 impl QueueSpec {
@@ -26,10 +24,10 @@ impl QueueSpec {
 
     fn new(entry: &'static Entry, rate: Option<Rate>, given: &[Option<Value>]) -> QueueSpec {
         let mut params = Params::new(entry.fields, given);
-        if rate.is_none() && !params.written("limit") {
+        if rate.is_none() && params.get::<Option<Amount>>("limit").is_some_and(Amount::is_relative) {
             params.put("limit", Value::Word("unlimited"));
         }
-        QueueSpec { entry, params, path: String::new() }
+        QueueSpec { entry, params }
     }
 
     /// The same in front of a link of another rate.
@@ -43,22 +41,22 @@ impl QueueSpec {
         let mut q = t.table_or_empty("queue");
         let entry = q.or("discipline", &Discipline, self.entry);
         let given: Vec<Option<Value>> = entry.fields.iter().map(|field| q.peek(field.name, field)).collect();
-        let mut spec = if entry.name == self.entry.name {
-            QueueSpec { params: self.params.overridden(&given), ..self }
+        let spec = if entry.name == self.entry.name {
+            QueueSpec { params: self.params.overridden(&given), entry }
         } else {
             QueueSpec::new(entry, rate, &given)
         };
         if rate.is_none() && t.sound(&["rate"]) {
-            let limit: Option<Amount> = spec.params.get("limit");
-            if limit.is_some_and(Amount::is_relative) && spec.params.written("limit") {
+            let is_relative = |value| matches!(value, Some(Value::Amount(limit)) if limit.is_relative());
+            if entry.fields.iter().zip(&given).any(|(field, value)| field.name == "limit" && is_relative(*value)) {
                 q.mistake("limit", "a limit in time or BDP needs a link with a rate; this one is infinitely fast");
             } else if entry.name != droptail::ENTRY.name {
                 q.mistake("discipline", "needs a link with a rate; in front of an infinitely fast one nothing waits");
             }
         }
         spec.params.iter().for_each(|(field, value)| q.put(field.name, field.write(&value)));
-        if t.raw("queue").is_some() || spec.path.is_empty() {
-            spec.path = q.path().into();
+        if given.iter().any(Option::is_some) && t.sound(&["queue"]) {
+            spec.check(&q);
         }
         t.put("queue", q.finish());
         spec
@@ -66,20 +64,18 @@ impl QueueSpec {
 
     /// The queue of the model.
     pub(super) fn build(&self, rate: Option<Rate>, around: &Surroundings) -> Queue {
-        let &Surroundings { rtt, packet, mistakes, .. } = around;
-        let around = Around { rate, rtt, packet };
-        let built =
-            (self.entry.build)(&self.params, &around).map(|queue| queue.of(self.params.clone().resolved(&around)));
-        built.unwrap_or_else(|refusal| {
-            let field = format!("{}.{}", self.path, refusal.field);
+        let around = Around { rate, rtt: around.rtt, packet: around.packet };
+        (self.entry.build)(&self.params, &around).of(|| self.params.clone().resolved(&around))
+    }
+
+    /// Notes values that contradict each other.
+    fn check(&self, q: &Table) {
+        if let Err(refusal) = (self.entry.check)(&self.params) {
             let shown = |message: String, (field, value): (&Field, Value)| {
                 message.replace(&format!("{{{}}}", field.name), &field.write(&value).to_string())
             };
-            if mistakes.sound(&field) {
-                mistakes.add(field, self.params.iter().fold(refusal.message, shown));
-            }
-            Queue::DropTail { limit: Limit::UNLIMITED }
-        })
+            q.mistake(refusal.field, self.params.iter().fold(refusal.message.into(), shown));
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Anti-ECN: clears the bit where there is no room to spare. S. Kunniyur, "AntiECN Marking", ICC 2003.
 
 use super::field::Field;
-use super::{Discipline, Entry, FIFO, Kind, LIMIT, Parameters, Queue, Verdict, View};
+use super::{Discipline, Entry, FIFO, FREE, Kind, LIMIT, Parameters, Queue, Verdict, View};
 use crate::wire::{Feedback, Packet};
 use cclab_algo::Time;
 use cclab_algo::rng::Stream;
@@ -13,7 +13,8 @@ pub const ENTRY: Entry = Entry {
     source: "Kunniyur, ICC 2003",
     fields: &[LIMIT, Field::probability("share", 0.9, "rate of the virtual queue, of the link's")],
     lane: FIFO,
-    build: |params, around| Ok(Queue::new(around.limit(params), Config { share: params.get("share") })),
+    check: FREE,
+    build: |params, around| Queue::new(around.limit(params), Config { share: params.get("share") }),
 };
 
 /// Parameters of the router.

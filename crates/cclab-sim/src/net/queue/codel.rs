@@ -2,12 +2,13 @@
 //!
 //! With ECN as in Linux (`codel_impl.h`): a packet that is marked instead of dropped is sent, and no other is looked at.
 
-use super::field::{Domain, Field, Params};
-use super::{Around, ECN, Entry, FIFO, Fifo, Kind, LIMIT, Ledger, Parameters, Queue, Scheduler, View};
+use super::field::{Domain, Field, PERIOD, Params};
+use super::{Around, ECN, Entry, FIFO, Fifo, Kind, LIMIT, Ledger, Parameters, Queue, Refusal, Scheduler, View};
 use crate::net::Reason;
 use crate::wire::Packet;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
+use std::cmp::Ordering;
 
 /// CoDel in the registry; its values are those of RFC 8289 §4.4.
 pub const ENTRY: Entry = Entry {
@@ -16,7 +17,8 @@ pub const ENTRY: Entry = Entry {
     source: "RFC 8289",
     fields: &[LIMIT, TARGET, INTERVAL, MTU, ECN, CE_THRESHOLD],
     lane: FIFO,
-    build: |params, around| Ok(Queue::new(around.limit(params), Config::new(params, around))),
+    check: target_below_interval,
+    build: |params, around| Queue::new(around.limit(params), Config::new(params, around)),
 };
 
 pub(super) const TARGET: Field =
@@ -26,7 +28,7 @@ pub(super) const INTERVAL: Field = Field::time(
     Duration::from_millis(100),
     "within it the delay must be below the target once: a worst-case RTT",
 )
-.at_least(Duration(1));
+.at_least(PERIOD);
 pub(super) const MTU: Field = Field::optional(
     "mtu",
     Domain::SIZE,
@@ -53,6 +55,12 @@ pub struct Config {
     pub ecn: bool,
     /// Packets of such transports that waited longer than this are marked, whatever the law says (Linux).
     pub ce_threshold: Option<Duration>,
+}
+
+/// What [`Entry::check`] does for CoDel's fields.
+pub(super) fn target_below_interval(params: &Params) -> Result<(), Refusal> {
+    let order = params.compare("target", "interval");
+    Refusal::when(order != Some(Ordering::Less), "target", "{target} is not below interval, {interval}")
 }
 
 impl Config {

@@ -3,7 +3,7 @@
 //! The room of a queue is all there is to it, so the link asks nobody ([`Queue::DropTail`]).
 
 use super::field::{Amount, Field};
-use super::{Entry, FIFO, LIMIT, Queue};
+use super::{Entry, FIFO, FREE, LIMIT, Queue};
 
 /// Drop-tail in the registry.
 pub const ENTRY: Entry = Entry {
@@ -12,5 +12,6 @@ pub const ENTRY: Entry = Entry {
     source: "RFC 7567 §2",
     fields: &[Field::amount("limit", Amount::BDP, LIMIT.doc).or("unlimited")],
     lane: FIFO,
-    build: |params, around| Ok(Queue::DropTail { limit: around.limit(params) }),
+    check: FREE,
+    build: |params, around| Queue::DropTail { limit: around.limit(params) },
 };

@@ -3,7 +3,7 @@
 //! Scalable senders (ECT(1), and CE) have a queue of their own with a shallow ramp of marks; the classic queue is ruled by a
 //! PI controller whose probability is squared for it and coupled into the other.
 
-use super::field::{Amount, Field, Params};
+use super::field::{Amount, Field, PERIOD, Params};
 use super::pie::GAIN;
 use super::{Entry, Fifo, Kind, Ledger, Parameters, Queue, Refusal, Scheduler, View};
 use crate::net::Reason;
@@ -11,6 +11,7 @@ use crate::wire::Packet;
 use crate::wire::ecn::{CE, ECT1};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
+use std::cmp::Ordering;
 
 /// DualPI2 in the registry; its values are those of RFC 9332 appendix A.1, Tupdate and the gains as its text has them.
 pub const ENTRY: Entry = Entry {
@@ -21,8 +22,7 @@ pub const ENTRY: Entry = Entry {
         Field::amount("limit", Amount::Time(Duration::from_millis(250)), "largest amount waiting in both queues")
             .or("unlimited"),
         Field::time("target", Duration::from_millis(15), "delay of the classic queue to be kept").at_least(Duration(1)),
-        Field::time("interval", Duration::from_millis(16), "time between updates of the probability")
-            .at_least(Duration(1)),
+        Field::time("interval", Duration::from_millis(16), "time between updates of the probability").at_least(PERIOD),
         Field::number("alpha", 0.16, GAIN, "gain of the deviation from the target, 1/s"),
         Field::number("beta", 3.2, GAIN, "gain of the change since the last update, 1/s"),
         Field::number(
@@ -46,7 +46,11 @@ pub const ENTRY: Entry = Entry {
         Field::probability("classic_share", 1.0 / 16.0, "weighted: share of the bytes that is the classic queue's"),
     ],
     lane: |packet| u64::from(is_low_latency(packet)),
-    build: |params, around| Ok(Queue::new(around.limit(params), Config::new(params)?)),
+    check: |params| {
+        let order = params.compare("ramp_max", "ramp_min");
+        Refusal::when(order == Some(Ordering::Less), "ramp_max", "{ramp_max} is below ramp_min, {ramp_min}")
+    },
+    build: |params, around| Queue::new(around.limit(params), Config::new(params)),
 };
 
 /// Parameters of DualPI2.
@@ -76,23 +80,19 @@ pub struct Config {
 }
 
 impl Config {
-    fn new(params: &Params) -> Result<Config, Refusal> {
-        let (ramp_min, ramp_max) = (params.get("ramp_min"), params.get("ramp_max"));
-        if ramp_max < ramp_min {
-            return Err(Refusal::new("ramp_max", "{ramp_max} is below ramp_min, {ramp_min}"));
-        }
-        Ok(Config {
+    fn new(params: &Params) -> Config {
+        Config {
             target: params.get("target"),
             interval: params.get("interval"),
             alpha: params.get("alpha"),
             beta: params.get("beta"),
             coupling: params.get("coupling"),
-            ramp_min,
-            ramp_max,
+            ramp_min: params.get("ramp_min"),
+            ramp_max: params.get("ramp_max"),
             shifted: params.get::<&str>("scheduler") == "shifted",
             shift: params.get("shift"),
             classic_share: params.get("classic_share"),
-        })
+        }
     }
 }
 

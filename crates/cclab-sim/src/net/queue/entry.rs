@@ -17,12 +17,16 @@ pub struct Entry {
     pub fields: &'static [Field],
     /// Packets of which this is the same leave in the order in which they came.
     pub lane: fn(&Packet) -> u64,
+    /// Refuses values that are right by themselves and contradict each other.
+    pub check: fn(&Params) -> Result<(), Refusal>,
     /// The queue of these parameters; what is automatic follows from where it stands.
-    pub build: fn(&Params, &Around) -> Result<Queue, Refusal>,
+    pub build: fn(&Params, &Around) -> Queue,
 }
 
 /// All packets leave in the order in which they came.
 pub const FIFO: fn(&Packet) -> u64 = |_| 0;
+/// No value contradicts another.
+pub const FREE: fn(&Params) -> Result<(), Refusal> = |_| Ok(());
 
 /// Where a queue stands: what automatic values and amounts relative to a BDP come to.
 #[derive(Clone, Copy, Debug)]
@@ -62,18 +66,21 @@ pub fn bdp_bytes(rate: Rate, rtt: Duration, billionths: u64) -> u64 {
     scaled.and_then(|x| u64::try_from(x).ok()).unwrap_or(u64::MAX)
 }
 
-/// Why parameters are refused that are right by themselves: they contradict each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why values are refused that are right by themselves: they contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The field that is to blame.
     pub field: &'static str,
     /// What is wrong with it; `{name}` stands for what the field `name` was given.
-    pub message: String,
+    pub message: &'static str,
 }
 
 impl Refusal {
-    /// A refusal of what this field was given.
-    pub fn new(field: &'static str, message: impl Into<String>) -> Refusal {
-        Refusal { field, message: message.into() }
+    /// Refuses what this field was given if `contradicts`.
+    ///
+    /// # Errors
+    /// It does.
+    pub fn when(contradicts: bool, field: &'static str, message: &'static str) -> Result<(), Refusal> {
+        if contradicts { Err(Refusal { field, message }) } else { Ok(()) }
     }
 }

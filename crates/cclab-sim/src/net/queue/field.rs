@@ -4,6 +4,7 @@
 
 use super::{Around, Limit};
 use cclab_algo::Duration;
+use std::cmp::Ordering;
 
 /// An amount of data, not yet resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,19 @@ impl Amount {
     /// Whether it depends on the link's rate.
     pub fn is_relative(self) -> bool {
         matches!(self, Amount::Bdp(_) | Amount::Time(_))
+    }
+}
+
+/// Amounts that are measured alike have an order.
+impl PartialOrd for Amount {
+    fn partial_cmp(&self, other: &Amount) -> Option<Ordering> {
+        match (self, other) {
+            (Amount::Packets(a), Amount::Packets(b)) => Some(a.cmp(b)),
+            (Amount::Bytes(a), Amount::Bytes(b)) => Some(a.cmp(b)),
+            (Amount::Time(a), Amount::Time(b)) => Some(a.cmp(b)),
+            (Amount::Bdp(a), Amount::Bdp(b)) => Some(a.cmp(b)),
+            _ => None,
+        }
     }
 }
 
@@ -108,8 +122,8 @@ pub struct Field {
     pub doc: &'static str,
 }
 
-/// Least time between two looks of a controller. Each is an event of the simulator, and there is no router whose timer
-/// is finer; a nanosecond there is a slip of the unit, which would keep a run busy for days.
+/// Least interval of a controller. No router's timer is finer, and each look is an event: a nanosecond, which is a slip of
+/// the unit, would keep a run busy for days.
 pub const PERIOD: Duration = Duration::from_micros(1);
 
 impl Domain {
@@ -179,8 +193,6 @@ impl Field {
 pub struct Params {
     fields: &'static [Field],
     values: Vec<Value>,
-    /// Which of them somebody wrote.
-    written: Vec<bool>,
 }
 
 impl Params {
@@ -194,15 +206,13 @@ impl Params {
             Some((other, this, default)) if value_of(other) == Some(this) => default,
             _ => field.default,
         };
-        let values = fields.iter().map(default).collect();
-        Params { fields, values, written: vec![false; fields.len()] }.overridden(given)
+        Params { fields, values: fields.iter().map(default).collect() }.overridden(given)
     }
 
     /// These with what is given now.
     pub fn overridden(mut self, given: &[Option<Value>]) -> Params {
-        for (index, value) in given.iter().enumerate() {
-            self.values[index] = value.unwrap_or(self.values[index]);
-            self.written[index] |= value.is_some();
+        for (value, given) in self.values.iter_mut().zip(given) {
+            *value = given.unwrap_or(*value);
         }
         self
     }
@@ -237,9 +247,19 @@ impl Params {
         self
     }
 
-    /// Whether somebody wrote this field: it is no default.
-    pub fn written(&self, name: &str) -> bool {
-        self.written[self.index(name)]
+    /// How two times or two amounts compare; `None` if they are not measured alike or one has no value.
+    pub fn compare(&self, one: &str, other: &str) -> Option<Ordering> {
+        match (self.values[self.index(one)], self.values[self.index(other)]) {
+            (Value::Time(one), Value::Time(other)) => Some(one.cmp(&other)),
+            (Value::Amount(one), Value::Amount(other)) => one.partial_cmp(&other),
+            _ => None,
+        }
+    }
+
+    /// Whether a field holds what it does unless it is told.
+    pub fn is_default(&self, name: &str) -> bool {
+        let index = self.index(name);
+        self.values[index] == self.fields[index].default
     }
 
     /// All fields with their values.

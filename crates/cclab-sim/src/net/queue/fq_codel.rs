@@ -28,9 +28,10 @@ pub const ENTRY: Entry = Entry {
         codel::CE_THRESHOLD,
     ],
     lane: five_tuple,
+    check: codel::target_below_interval,
     build: |params, around| {
         let (limit, codel) = (around.limit(params), codel::Config::new(params, around));
-        Ok(Queue::new(limit, Config { limit, flows: params.get("flows"), quantum: params.get("quantum"), codel }))
+        Queue::new(limit, Config { limit, flows: params.get("flows"), quantum: params.get("quantum"), codel })
     },
 };
 

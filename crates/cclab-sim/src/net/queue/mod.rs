@@ -20,7 +20,7 @@ pub mod red;
 pub mod step;
 pub mod xcp;
 
-pub use entry::{Around, Entry, FIFO, Refusal, bdp_bytes};
+pub use entry::{Around, Entry, FIFO, FREE, Refusal, bdp_bytes};
 
 use self::field::{Amount, Field, Params, Value};
 use super::Reason;
@@ -69,14 +69,18 @@ pub enum Queue {
         limit: Limit,
     },
     /// With a discipline.
-    Active {
-        /// Largest number waiting.
-        limit: Limit,
-        /// Its parameters.
-        parameters: Arc<dyn Parameters>,
-        /// The fields that they were made of, amounts in packets or bytes; none where no scenario was read.
-        fields: Option<Arc<Params>>,
-    },
+    Active(Arc<Active>),
+}
+
+/// A discipline that is to be at work.
+#[derive(Debug)]
+pub struct Active {
+    /// Largest number waiting.
+    limit: Limit,
+    /// Its parameters.
+    parameters: Box<dyn Parameters>,
+    /// The fields that they were made of, amounts in packets or bytes; none where no scenario was read.
+    fields: Option<Params>,
 }
 
 /// Parameters of a discipline, checked.
@@ -90,20 +94,22 @@ pub trait Parameters: Debug + Send + Sync {
 impl Queue {
     /// A queue with a discipline.
     pub fn new(limit: Limit, parameters: impl Parameters + 'static) -> Queue {
-        Queue::Active { limit, parameters: Arc::new(parameters), fields: None }
+        Queue::Active(Arc::new(Active { limit, parameters: Box::new(parameters), fields: None }))
     }
 
     /// The same, with the fields that it was made of.
-    pub fn of(mut self, params: Params) -> Queue {
-        if let Queue::Active { fields, .. } = &mut self {
-            *fields = Some(Arc::new(params));
+    pub fn of(mut self, fields: impl FnOnce() -> Params) -> Queue {
+        if let Queue::Active(active) = &mut self
+            && let Some(active) = Arc::get_mut(active)
+        {
+            active.fields = Some(fields());
         }
         self
     }
 
     /// The fields that it was made of, where a scenario was read; the limit is one of them.
     pub fn fields(&self) -> impl Iterator<Item = (&'static Field, Value)> {
-        let fields = if let Queue::Active { fields, .. } = self { fields.as_deref() } else { None };
+        let fields = if let Queue::Active(active) = self { active.fields.as_ref() } else { None };
         fields.into_iter().flat_map(Params::iter)
     }
 
@@ -111,14 +117,15 @@ impl Queue {
     pub fn discipline(&self) -> &'static str {
         match self {
             Queue::DropTail { .. } => droptail::ENTRY.name,
-            Queue::Active { parameters, .. } => parameters.name(),
+            Queue::Active(active) => active.parameters.name(),
         }
     }
 
     /// Largest number waiting.
     pub fn limit(&self) -> Limit {
-        match *self {
-            Queue::DropTail { limit } | Queue::Active { limit, .. } => limit,
+        match self {
+            Queue::DropTail { limit } => *limit,
+            Queue::Active(active) => active.limit,
         }
     }
 }
@@ -303,7 +310,7 @@ impl Kind {
     pub(super) fn new(queue: &Queue, stream: Stream) -> Kind {
         match queue {
             Queue::DropTail { .. } => Kind::DropTail,
-            Queue::Active { parameters, .. } => parameters.start(stream),
+            Queue::Active(active) => active.parameters.start(stream),
         }
     }
 }
@@ -315,6 +322,6 @@ mod tests {
     /// There are networks of 400,000 links.
     #[test]
     fn a_queue_is_small() {
-        assert!(size_of::<Queue>() <= 32, "{}", size_of::<Queue>());
+        assert!(size_of::<Queue>() <= 24, "{}", size_of::<Queue>());
     }
 }

@@ -2,48 +2,52 @@
 //!
 //! What Linux (`sch_pie.c`) has besides is under `linux`.
 
-use super::field::{Domain, Field, Params, Value};
-use super::{Around, ECN, Entry, FIFO, Fifo, Kind, LIMIT, Ledger, Parameters, Queue, Scheduler, View};
+use super::field::{Domain, Field, PERIOD, Params, Value};
+use super::{Around, ECN, Entry, FIFO, FREE, Fifo, Kind, LIMIT, Ledger, Parameters, Queue, Scheduler, View};
 use crate::net::Reason;
 use crate::wire::Packet;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 
 /// PIE in the registry; its values are those of RFC 8033 §4.
-pub const ENTRY: Entry =
-    Entry {
-        name: "pie",
-        summary: "a proportional-integral controller keeps the delay at its target by random drops",
-        source: "RFC 8033",
-        fields: &[
-            LIMIT,
-            Field::time("target", Duration::from_millis(15), "delay to be kept").at_least(Duration(1)),
-            Field::time("interval", Duration::from_millis(15), "time between updates of the probability")
-                .at_least(Duration(1)),
-            Field::time("burst", Duration::from_millis(150), "nothing is dropped for so long after a calm time"),
-            Field::number("alpha", 0.125, GAIN, "gain of the deviation from the target, 1/s"),
-            Field::number("beta", 1.25, GAIN, "gain of the change since the last update, 1/s"),
-            Field::choice(
-                "estimator",
-                &["timestamp", "rate"],
-                "how the delay is found: as packets waited, or backlog over rate",
-            ),
-            Field::flag("derandomise", false, "drops keep a distance from each other; true for the flavour linux")
-                .unless("flavour", Value::Word("linux"), Value::Flag(true)),
-            Field::choice("flavour", &["paper", "linux"], "linux: 2 % more above 250 ms, decay by 1/64"),
-            ECN,
-            Field::probability("ecn_limit", 0.1, "from this probability on packets are dropped all the same"),
-            Field::optional(
-                "packet_size",
-                Domain::SIZE,
-                "auto",
-                "bytes of a mean packet; the largest of the flows unless given",
-            ),
-        ],
-        lane: FIFO,
-        build: |params, around| Ok(Queue::new(around.limit(params), Config::new(params, around))),
-    };
+pub const ENTRY: Entry = Entry {
+    name: "pie",
+    summary: "a proportional-integral controller keeps the delay at its target by random drops",
+    source: "RFC 8033",
+    fields: &[
+        LIMIT,
+        Field::time("target", Duration::from_millis(15), "delay to be kept").at_least(Duration(1)),
+        Field::time("interval", Duration::from_millis(15), "time between updates of the probability").at_least(PERIOD),
+        Field::time("burst", Duration::from_millis(150), "nothing is dropped for so long after a calm time"),
+        Field::number("alpha", 0.125, GAIN, "gain of the deviation from the target, 1/s"),
+        Field::number("beta", 1.25, GAIN, "gain of the change since the last update, 1/s"),
+        Field::choice(
+            "estimator",
+            &["timestamp", "rate"],
+            "how the delay is found: as packets waited, or backlog over rate",
+        ),
+        DERANDOMISE,
+        Field::choice("flavour", &["paper", "linux"], "linux: 2 % more above 250 ms, decay by 1/64"),
+        ECN,
+        Field::probability("ecn_limit", 0.1, "from this probability on packets are dropped all the same"),
+        Field::optional(
+            "packet_size",
+            Domain::SIZE,
+            "auto",
+            "bytes of a mean packet; the largest of the flows unless given",
+        ),
+    ],
+    lane: FIFO,
+    check: FREE,
+    build: |params, around| Queue::new(around.limit(params), Config::new(params, around)),
+};
 
+const DERANDOMISE: Field = Field::flag(
+    "derandomise",
+    false,
+    "drops keep a distance from each other; true for the flavour linux",
+)
+.unless("flavour", Value::Word("linux"), Value::Flag(true));
 /// What a gain may be; DualPI2's too.
 pub(super) const GAIN: (f64, f64) = (0.0, 1000.0);
 

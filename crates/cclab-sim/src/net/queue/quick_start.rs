@@ -1,7 +1,7 @@
 //! Quick-Start's router: RFC 4782 §3.3 and appendix E.
 
 use super::field::Field;
-use super::{Discipline, Entry, FIFO, Kind, LIMIT, Parameters, Queue, Verdict, View};
+use super::{Discipline, Entry, FIFO, FREE, Kind, LIMIT, Parameters, Queue, Verdict, View};
 use crate::wire::quick_start::{code_of, nonce_mask, rate_of};
 use crate::wire::{Feedback, Packet};
 use cclab_algo::rng::Stream;
@@ -14,7 +14,8 @@ pub const ENTRY: Entry = Entry {
     source: "RFC 4782",
     fields: &[LIMIT, Field::probability("threshold", 0.9, "share of the link's rate up to which it approves")],
     lane: FIFO,
-    build: |params, around| Ok(Queue::new(around.limit(params), Config { threshold: params.get("threshold") })),
+    check: FREE,
+    build: |params, around| Queue::new(around.limit(params), Config { threshold: params.get("threshold") }),
 };
 
 /// Parameters of the router.

@@ -7,6 +7,7 @@ use crate::wire::Packet;
 use cclab_algo::math::{exp, pow};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
+use std::cmp::Ordering;
 
 /// RED in the registry. Unless told, it is that of ns-2 and ns-3; adaptive RED finds its thresholds and weight itself.
 pub const ENTRY: Entry = Entry {
@@ -37,8 +38,22 @@ pub const ENTRY: Entry = Entry {
         Field::flag("hard_drop", false, "where the probability is 1, ECN does not save a packet"),
     ],
     lane: FIFO,
-    build: |params, around| Ok(Queue::new(around.limit(params), Config::new(params, around)?)),
+    check,
+    build: |params, around| Queue::new(around.limit(params), Config::new(params, around)),
 };
+
+/// Thresholds are measured alike and in order, and within the limit; with a short queue the usual ones may pass it.
+fn check(params: &Params) -> Result<(), Refusal> {
+    let [min, max] = ["min", "max"].map(|name| params.get::<Option<Amount>>(name).map(Amount::in_bytes));
+    let message = "is not measured as min is: write both in packets or BDP, or both in bytes or time (an automatic min \
+                   is in packets)";
+    Refusal::when(max.is_some_and(|max| max != (min == Some(true))), "max", message)?;
+    let below = params.compare("max", "min") == Some(Ordering::Less);
+    Refusal::when(below, "max", "{max} is below min, {min}")?;
+    let beyond = |name| !params.is_default(name) && params.compare(name, "limit") == Some(Ordering::Greater);
+    Refusal::when(beyond("min"), "min", "{min} is beyond limit, {limit}: nothing would ever be signalled")?;
+    Refusal::when(beyond("max"), "max", "{max} is beyond limit, {limit}")
+}
 
 /// A field that adaptive RED fills in.
 const fn automatic(field: Field) -> Field {
@@ -86,7 +101,7 @@ pub struct Config {
 
 impl Config {
     /// Automatic values as in 2001, §4: the weight makes the average follow in a second's time.
-    fn new(params: &Params, around: &Around) -> Result<Config, Refusal> {
+    fn new(params: &Params, around: &Around) -> Config {
         let (lower, upper): (Option<Amount>, Option<Amount>) = (params.get("min"), params.get("max"));
         let in_bytes = lower.is_some_and(Amount::in_bytes);
         let mean_packet = params.get::<Option<u64>>("packet_size").unwrap_or(around.packet) as f64;
@@ -97,15 +112,7 @@ impl Config {
         let min = lower.map_or_else(|| (TARGET.as_secs_f64() * packets_per_second / 2.0).max(5.0), amount);
         let max = upper.map_or(3.0 * min, amount);
         let weight: Option<f64> = params.get("weight");
-        if upper.is_some_and(|upper| upper.in_bytes() != in_bytes) {
-            let message = "is not measured as min is: write both in packets or BDP, or both in bytes or time \
-                           (an automatic min is in packets)";
-            return Err(Refusal::new("max", message));
-        }
-        if max < min {
-            return Err(Refusal::new("max", "{max} is below min, {min}"));
-        }
-        Ok(Config {
+        Config {
             in_bytes,
             min,
             max,
@@ -118,7 +125,7 @@ impl Config {
             mean_packet,
             ecn: params.get("ecn"),
             hard_drop: params.get("hard_drop"),
-        })
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! Marking at a step threshold, as a DCTCP switch does: Alizadeh et al., *Data Center TCP*, SIGCOMM 2010, §3.1; RFC 8257 §3.1.
 
 use super::field::{Amount, Field};
-use super::{Discipline, Entry, FIFO, Kind, LIMIT, Limit, Parameters, Queue, Verdict, View};
+use super::{Discipline, Entry, FIFO, Kind, LIMIT, Limit, Parameters, Queue, Refusal, Verdict, View};
 use crate::wire::Packet;
 use cclab_algo::rng::Stream;
+use std::cmp::Ordering;
 
 /// The step in the registry.
 pub const ENTRY: Entry = Entry {
@@ -16,9 +17,14 @@ pub const ENTRY: Entry = Entry {
         Field::flag("drop", true, "there, packets of transports that do not know ECN are dropped"),
     ],
     lane: FIFO,
+    check: |params| {
+        let beyond = params.compare("threshold", "limit").is_some_and(Ordering::is_ge);
+        let message = "{threshold} is not below limit, {limit}: nothing would ever be marked";
+        Refusal::when(beyond && !params.is_default("threshold"), "threshold", message)
+    },
     build: |params, around| {
         let threshold = around.resolve(params.get("threshold"));
-        Ok(Queue::new(around.limit(params), Config { threshold, drop: params.get("drop") }))
+        Queue::new(around.limit(params), Config { threshold, drop: params.get("drop") })
     },
 };
 

@@ -4,7 +4,7 @@
 //! together are to change, φ = α d S − β Q, S the spare rate, Q the queue that stayed. The fairness controller divides
 //! it, and some traffic that is shuffled, among the packets of the next interval.
 
-use super::{Discipline, Entry, FIFO, Kind, LIMIT, Parameters, Queue, Verdict, View};
+use super::{Discipline, Entry, FIFO, FREE, Kind, LIMIT, Parameters, Queue, Verdict, View};
 use crate::wire::{Feedback, Packet};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
@@ -16,7 +16,8 @@ pub const ENTRY: Entry = Entry {
     source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
     fields: &[LIMIT],
     lane: FIFO,
-    build: |params, around| Ok(Queue::new(around.limit(params), Config::PAPER)),
+    check: FREE,
+    build: |params, around| Queue::new(around.limit(params), Config::PAPER),
 };
 
 /// Parameters of the router.
