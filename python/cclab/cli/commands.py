@@ -248,11 +248,12 @@ def plot(folder: Path, kind: str, out: Path | None) -> None:
 @click.option("--processes", is_flag=True, help="In processes instead of threads: for laws written in Python.")
 @click.option("--dask", metavar="ADDRESS", help="On a Dask cluster: its scheduler's address, or its scheduler file.")
 @click.option("--retry-failed", is_flag=True, help="Run those again that failed before.")
+@click.option("--mend", is_flag=True, help="Keep what is whole of a damaged store, and run the rest again.")
 @click.option("--dry-run", is_flag=True, help="Check everything, say how many runs it is and how long they will take.")
 @ALGORITHMS
 def sweep(
     study: Path, out: Path | None, workers: int | None, processes: bool, dask: str | None, retry_failed: bool,
-    dry_run: bool,
+    mend: bool, dry_run: bool,
 ) -> None:  # fmt: skip
     """Run STUDY, a TOML file, or what is left of one in the folder of an earlier sweep.
 
@@ -268,7 +269,7 @@ def sweep(
     place = out or (study if study.is_dir() else Path("out") / study.stem)
     if dry_run:
         command.dry_run(study, place, workers, retry_failed)
-    elif command.sweep(study, place, workers, processes, dask, retry_failed):
+    elif command.sweep(study, place, workers, processes, dask, retry_failed, mend):
         click.get_current_context().exit(FAILURE)
 
 

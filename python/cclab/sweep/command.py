@@ -16,9 +16,11 @@ from cclab.sweep.study import Study
 
 
 def sweep(
-    source: Path, place: Path, workers: int | None, processes: bool, dask: str | None, retry_failed: bool
+    source: Path, place: Path, workers: int | None, processes: bool, dask: str | None, retry_failed: bool, mend: bool
 ) -> bool:
     """Run a study; whether runs have failed. Prints the store on stdout, all else on stderr."""
+    if mend:
+        _mend(place)
     study = Study.load(source)
     points, seeds = len(study) // len(study.seeds), len(study.seeds)
     note(f"{study.name}: {len(study):,} runs ({points:,} points × {seeds:,} replications)")
@@ -41,6 +43,16 @@ def sweep(
         note(line)
     click.echo(str(place))
     return study.status()["failed"] > 0
+
+
+def _mend(place: Path) -> None:
+    from cclab.sweep.mend import mend
+
+    mended = mend(place)
+    if mended is None:
+        note(f"{place}: nothing is damaged.")
+    else:
+        note(f"{place}: {mended[0]:,} runs were whole and are kept; as it was, the store is {mended[1]}.")
 
 
 def _how_to_go_on(source: Path, place: Path) -> str:

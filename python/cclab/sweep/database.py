@@ -40,9 +40,14 @@ def checksum(*values: object, data: object = b"") -> bytes:
     return of.digest()
 
 
+KEPT = "what was finished is kept, and the same command goes on from there"
+
+
 def damaged(file: Path, what: str) -> ResultError:
     """The error that it cannot be what was written."""
-    return ResultError(f"{file}: is damaged ({what})")
+    return ResultError(
+        f"{file}: is damaged ({what}); the sweep started again with --mend keeps what is whole and runs the rest again"
+    )
 
 
 @contextlib.contextmanager
@@ -56,20 +61,17 @@ def in_words(file: Path) -> Iterator[None]:
 
 def _told(file: Path, error: sqlite3.Error) -> Exception:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-    kept = "what was finished is kept, and the same command goes on from there"
-    if code == sqlite3.SQLITE_READONLY_DBMOVED:
-        return ResultError(f"{file}: was moved or removed while it was written; {kept}")
     match code & 0xFF:
         case sqlite3.SQLITE_FULL:
-            return OSError(errno.ENOSPC, f"the disk is full; {kept}", str(file))
+            return OSError(errno.ENOSPC, f"the disk is full; {KEPT}", str(file))
         case sqlite3.SQLITE_IOERR:
-            return OSError(errno.EIO, f"reading or writing failed ({error.sqlite_errorname}); {kept}", str(file))
+            return OSError(errno.EIO, f"reading or writing failed ({error.sqlite_errorname}); {KEPT}", str(file))
         case sqlite3.SQLITE_READONLY:
             return OSError(errno.EROFS, "cannot be written", str(file))
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return OSError(errno.EACCES, "cannot be opened", str(file))
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return ResultError(f"{file}: another program has kept it locked for {PATIENCE:g} s; {kept}")
+            return ResultError(f"{file}: another program has kept it locked for {PATIENCE:g} s; {KEPT}")
         case sqlite3.SQLITE_NOTADB:
             return damaged(file, "it is no SQLite database")
     return damaged(file, str(error))
@@ -161,6 +163,7 @@ def lock(file: Path) -> sqlite3.Connection | None:
 def _connected(file: Path, mode: str, patience: float = PATIENCE) -> sqlite3.Connection:
     uri = f"{Path(os.path.abspath(file)).as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
+    connection.text_factory = lambda text: text.decode(errors="replace")  # its checksum tells
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
@@ -178,7 +181,10 @@ def _make(connection: sqlite3.Connection) -> None:
 
 
 def _is_new(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,))
+    tables, pages = (
+        connection.execute(ask).fetchone()[0] for ask in ("SELECT count(*) FROM sqlite_master", "PRAGMA page_count")
+    )
+    return bool(tables == 0 and pages <= 1)
 
 
 def _check(connection: sqlite3.Connection, file: Path) -> None:
@@ -186,7 +192,7 @@ def _check(connection: sqlite3.Connection, file: Path) -> None:
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
     )
     if application != _APPLICATION:
-        raise ResultError(f"{file}: is a database of another program, or damaged")
+        raise damaged(file, "or a database of another program")
     if layout != LAYOUT:
         raise ResultError(f"{file}: written in layout {layout}; this cclab reads layout {LAYOUT}")
     if dict(connection.execute("SELECT name, sql FROM sqlite_master")) != _TABLES:

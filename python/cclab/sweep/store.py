@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import secrets
 import sqlite3
@@ -29,9 +30,9 @@ from cclab.sweep.pack import Row, Shape
 if TYPE_CHECKING:
     import polars as pl
 
-_FAILED = -1  # the shape of a run that has none
+FAILED = -1  # the shape of a run that has none
 _EARLIER = "sweep.json"  # of a store of Parquet files
-_OURS = re.compile(rf"{re.escape(FILE)}(-wal|-shm|-journal)?|sweep-\w+\.lock|samples|report\.html")
+_OURS = re.compile(r"sweep(\.damaged-\d+)?\.sqlite(-wal|-shm|-journal)?|sweep-\w+\.lock|samples|report\.html")
 _NAME = re.compile(r"[0-9a-f]{16}")
 _AFTER = "SELECT id, key, shape, wall_s, cpu_s, data, checksum FROM runs WHERE id > ? ORDER BY id"
 
@@ -65,7 +66,7 @@ class Log:
     def add(self, n: int, key: str, shape: int, wall_s: float, cpu_s: float, data: bytes) -> None:
         """Take a row in."""
         self.last = n
-        if shape == _FAILED:
+        if shape == FAILED:
             self.errors[key] = data.decode(errors="replace")
         else:
             self.done.add(key)
@@ -115,6 +116,20 @@ class Store:
             log.follow(connection, self.file)
         return log
 
+    def check(self) -> None:
+        """Read all of it.
+
+        Raises:
+            ResultError: it is damaged.
+        """
+        self.study()
+        with database.reading(self.file) as connection:
+            _check_pages(connection, self.file)
+            shapes = _shapes(connection, self.file)
+            for n, _, at, *_ in _rows(connection, self.file):
+                if at != FAILED and at not in shapes:
+                    raise damaged(self.file, f"run {n} has no shape")
+
     def tables(self) -> list[str]:
         """Names of the tables that finished runs have."""
         with database.reading(self.file) as connection:
@@ -133,17 +148,18 @@ class Store:
         with database.reading(self.file) as connection:
             shapes = _shapes(connection, self.file)
             for n, key, at, _, _, data in _rows(connection, self.file):
-                if at == _FAILED or key not in left:
+                if at == FAILED or key not in left:
                     continue
                 left.remove(key)
-                try:
-                    shape = shapes[at]
-                    if table in shape.tables:
-                        keys, numbers = found.setdefault(at, ([], []))
-                        keys.append(key)
+                if (shape := shapes.get(at)) is None:
+                    raise damaged(self.file, f"run {n} has no shape")
+                if table in shape.tables:
+                    keys, numbers = found.setdefault(at, ([], []))
+                    keys.append(key)
+                    try:
                         numbers.append(shape.numbers(table, data))
-                except (KeyError, ValueError) as error:
-                    raise damaged(self.file, f"run {n}: {error}") from None
+                    except ValueError as error:
+                        raise damaged(self.file, f"run {n}: {error}") from None
         return [shapes[at].frame(table, *of) for at, of in found.items()]
 
 
@@ -164,9 +180,9 @@ class Writer:
         self._shapes: dict[str, int] = {}
         self._lock: sqlite3.Connection | None = None
         self._connection = database.writing(self.file)
+        self._opened = self.file.stat()
         try:
-            if (said := self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                raise damaged(self.file, said.partition("\n")[0])
+            _check_pages(self._connection, self.file)
             with database.transaction(self._connection, self.file):
                 self._shapes = {told: n for n, told in _told_shapes(self._connection, self.file)}
                 self.log.follow(self._connection, self.file)
@@ -193,6 +209,8 @@ class Writer:
             claim: Is given the keys that other sweeps have claimed, and returns those that this one has now. They are
                 its own until the next turn, `close`, or the end of the process, however that ends.
         """
+        if not (self.file.exists() and os.path.samestat(self._opened, self.file.stat())):
+            raise ResultError(f"{self.file}: was moved or removed while it was written; {database.KEPT}")
         shapes = dict(self._shapes)
         with database.transaction(self._connection, self.file):
             self.log.follow(self._connection, self.file)
@@ -208,10 +226,12 @@ class Writer:
 
     def _numbered(self, rows: Sequence[Row], shapes: dict[str, int]) -> Iterator[tuple[Any, ...]]:
         for n, row in enumerate(rows, self.log.last + 1):
-            at = _FAILED
+            at = FAILED
             if row.shape is not None and (at := shapes.get(row.shape, 0)) == 0:
-                put = "INSERT INTO shapes (told, checksum) VALUES (?, ?)"
-                at = self._connection.execute(put, [row.shape, checksum(row.shape)]).lastrowid or 0
+                at = self._connection.execute("SELECT coalesce(max(id), 0) + 1 FROM shapes").fetchone()[0]
+                self._connection.execute(
+                    "INSERT INTO shapes VALUES (?, ?, ?)", [at, row.shape, checksum(at, row.shape)]
+                )
                 shapes[row.shape] = at
             about = (row.key, at, row.wall_s, row.cpu_s)
             yield n, *about, row.data, checksum(*about, data=row.data)
@@ -252,6 +272,14 @@ class Writer:
         database.close(self._connection)
 
 
+def _check_pages(connection: sqlite3.Connection, file: Path) -> None:
+    """What SQLite needs to add rows without writing over others."""
+    with database.in_words(file):
+        said = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    if said != "ok":
+        raise damaged(file, said.splitlines()[-1])
+
+
 def _rows(
     connection: sqlite3.Connection, file: Path, after: int = 0
 ) -> Iterator[tuple[int, str, int, float, float, bytes]]:
@@ -271,7 +299,7 @@ def _rows(
 def _told_shapes(connection: sqlite3.Connection, file: Path) -> list[tuple[int, str]]:
     found = connection.execute("SELECT id, told, checksum FROM shapes").fetchall()
     for n, told, proof in found:
-        if proof != checksum(told):
+        if proof != checksum(n, told):
             raise damaged(file, f"shape {n} is not what was written")
     return [(n, told) for n, told, _ in found]
 

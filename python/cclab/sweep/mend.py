@@ -1,0 +1,103 @@
+"""A new store of what is whole in a damaged one."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from cclab.errors import ResultError
+from cclab.folders import errors_name
+from cclab.sweep import database
+from cclab.sweep.database import FILE, checksum
+from cclab.sweep.pack import Row
+from cclab.sweep.store import FAILED, Store, Writer
+
+_AT_ONCE = 1000  # rows
+_PAGE = 4096  # bytes; the first one says which tables there are, not what is in them, and is the same in every store
+
+
+def mend(place: Path) -> tuple[int, Path] | None:
+    """Put a new store in the place of a damaged one, which stays beside it; nobody may sweep meanwhile.
+
+    Returns:
+        How many runs are kept, and where the damaged store is; `None` where nothing is damaged.
+
+    Raises:
+        ResultError: nothing in it is whole.
+    """
+    store = Store(place)
+    if _is_whole(store):
+        return None
+    aside = next(path for n in itertools.count(1) if not (path := place / f"sweep.damaged-{n}.sqlite").exists())
+    with errors_name(place), tempfile.TemporaryDirectory(prefix="sweep.mending-", dir=place) as folder:
+        for suffix in ("", "-wal"):
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(f"{store.file}{suffix}", f"{aside}{suffix}")
+        if not (kept := _saved(aside, Path(folder))):
+            for suffix in ("", "-wal", "-shm"):
+                Path(f"{aside}{suffix}").unlink(missing_ok=True)
+            raise ResultError(f"{store.file}: nothing in it is whole; remove it, and everything is run again")
+        for suffix in ("-wal", "-shm"):  # or they would be taken for the new one's
+            Path(f"{store.file}{suffix}").unlink(missing_ok=True)
+        os.replace(Path(folder) / FILE, store.file)
+    return kept, aside
+
+
+def _is_whole(store: Store) -> bool:
+    try:
+        store.check()
+    except ResultError:
+        return False
+    return True
+
+
+def _saved(damaged: Path, place: Path) -> int:
+    """Make a store of what is whole in a file; how many runs that is."""
+    Writer(place).close()
+    first = (place / FILE).read_bytes()[:_PAGE]
+    repaired = place / "repaired"
+    shutil.copyfile(damaged, repaired)
+    with open(repaired, "r+b") as file:
+        file.write(first[:28] + bytes(4) + first[32:])  # no number of pages: SQLite counts them itself
+    with contextlib.closing(Writer(place)) as writer:
+        for source in (damaged, repaired):
+            with contextlib.suppress(ResultError), database.reading(source) as connection:
+                return _copied(connection, writer)
+    return 0
+
+
+def _copied(connection: sqlite3.Connection, writer: Writer) -> int:
+    with contextlib.suppress(sqlite3.Error):
+        for told, proof in connection.execute("SELECT told, checksum FROM study"):
+            if proof == checksum(told):
+                writer.put_study(json.loads(told))
+    rows, kept = _whole(connection), 0
+    while some := list(itertools.islice(rows, _AT_ONCE)):
+        writer.turn(some, lambda _: ())
+        kept += len(some)
+    return kept
+
+
+def _whole(connection: sqlite3.Connection) -> Iterator[Row]:
+    """Runs as they were written: from the first on, and from the last back, to where the file cannot be read."""
+    shapes: dict[int, str | None] = {FAILED: None}
+    with contextlib.suppress(sqlite3.Error):
+        for n, told, proof in connection.execute("SELECT id, told, checksum FROM shapes"):
+            if proof == checksum(n, told):
+                shapes[n] = told
+    last = 0
+    for order in ("", "DESC"):
+        with contextlib.suppress(sqlite3.Error):
+            asked = f"SELECT id, checksum, data, key, shape, wall_s, cpu_s FROM runs WHERE id > ? ORDER BY id {order}"
+            for n, proof, data, *about in connection.execute(asked, [last]):
+                key, shape, wall_s, cpu_s = about
+                if proof == checksum(*about, data=data) and shape in shapes:
+                    last = n if not order else last
+                    yield Row(key, shapes[shape], data, wall_s, cpu_s)

@@ -1,0 +1,341 @@
+"""Stores that are not what was written, and places where nothing can be written: a clear sentence each, nothing lost."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import cclab
+from cclab.sweep import database
+from cclab.sweep.database import FILE
+from cclab.sweep.mend import mend
+from cclab.sweep.store import Store, Writer
+from conftest import CLAB, write
+
+QUEUE = {"discipline": "droptail", "limit": "20 packets"}
+TABLES = ("runs", "flows", "links", "failures")
+SEED = 42
+
+
+@pytest.fixture(scope="module")
+def study() -> cclab.Study:
+    """Two shapes, and half of its runs fail."""
+    base = cclab.Scenario(
+        name="base",
+        duration="50 ms",
+        network=cclab.Dumbbell(rate="10 Mbit/s", rtt="10 ms", queue=QUEUE),
+        flows=[cclab.Flow(cc="cubic"), cclab.Flow(cc="reno")],
+    )
+    return cclab.Study(base).vary({"flows.0.cc": ["cubic", "reno"], "max_events": [50, 10**6]}).replicate(20)
+
+
+def tables(place: Path) -> list[str]:
+    loaded = cclab.load(place)
+    return [loaded.table(name).write_csv() for name in TABLES]
+
+
+@pytest.fixture(scope="module")
+def whole(study, tmp_path_factory) -> Path:
+    return study.run(tmp_path_factory.mktemp("whole")).place
+
+
+@pytest.fixture(scope="module")
+def good(whole) -> list[str]:
+    return tables(whole)
+
+
+@pytest.fixture(scope="module")
+def killed(whole, tmp_path_factory) -> Path:
+    """A store as it is left by a sweep that is killed: most of it is in the log that is written ahead."""
+    place, left = tmp_path_factory.mktemp("ahead"), tmp_path_factory.mktemp("killed")
+    with database.reading(whole / FILE) as connection:
+        rows = list(_whole(connection))
+    with contextlib.closing(Writer(place)) as writer:
+        writer.put_study(Store(whole).study())
+        for i in range(0, len(rows), 8):
+            writer.turn(rows[i : i + 8], lambda _: ())
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{place / FILE}{suffix}", f"{left / FILE}{suffix}")
+    assert (left / f"{FILE}-wal").stat().st_size > 100_000
+    return left
+
+
+def _whole(connection):
+    from cclab.sweep import mend
+
+    return mend._whole(connection)
+
+
+def copy(place: Path, to: Path) -> Path:
+    shutil.rmtree(to, ignore_errors=True)
+    return Path(shutil.copytree(place, to))
+
+
+def flip(file: Path, chance: random.Random) -> None:
+    data = bytearray(file.read_bytes())
+    bit = chance.randrange(len(data) * 8)
+    data[bit // 8] ^= 1 << bit % 8
+    file.write_bytes(data)
+
+
+def told(error: BaseException) -> str:
+    """What a person is told; anything but our own errors is a traceback for them."""
+    assert isinstance(error, cclab.ResultError)
+    assert "is damaged" in str(error)
+    return str(error)
+
+
+def test_a_flipped_bit_is_told_or_harmless(study, whole, good, tmp_path):
+    """Of the layout before, 62 of 300 flips changed numbers without a word and 7 ended in a traceback."""
+    chance, seen = random.Random(SEED), 0
+    for i in range(300):
+        place = copy(whole, tmp_path / "store")
+        flip(place / FILE, chance)
+        try:
+            if i % 4 == 0:
+                study.run(place)
+            assert tables(place) == good, f"random.Random({SEED}), flip {i}"
+        except Exception as error:
+            seen += bool(told(error))
+    assert 75 < seen < 300
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM runs WHERE id = 80",
+        "DELETE FROM runs WHERE id = 40",
+        "DELETE FROM runs",
+        "INSERT INTO runs SELECT 81, key, shape, wall_s, cpu_s, data, checksum FROM runs WHERE id = 1",
+        "UPDATE runs SET shape = 3 - shape WHERE id = 1",
+        "UPDATE runs SET data = (SELECT data FROM runs WHERE id = 3) WHERE id = 1",
+        "UPDATE shapes SET id = 5 - id; UPDATE shapes SET id = id - 2",
+        "DELETE FROM shapes WHERE id = 2",
+        "DELETE FROM seal",
+        "UPDATE seal SET runs = 79",
+        "UPDATE study SET told = replace(told, 'cubic', 'reno')",
+        "ALTER TABLE runs RENAME COLUMN wall_s TO cpu",
+        "CREATE VIEW flows AS SELECT zeroblob(1000000000)",
+    ],
+)
+def test_what_no_flip_would_do_is_told(whole, tmp_path, change):
+    place = copy(whole, tmp_path / "store")
+    with contextlib.closing(sqlite3.connect(place / FILE)) as connection:
+        connection.executescript(change)
+    with pytest.raises(cclab.ResultError, match="is damaged"):
+        tables(place)
+
+
+def test_a_store_cut_off_is_told(study, whole, good, tmp_path):
+    chance = random.Random(SEED)
+    size = (whole / FILE).stat().st_size
+    for i in range(60):
+        place = copy(whole, tmp_path / "store")
+        os.truncate(place / FILE, chance.randrange(1, size))
+        with pytest.raises(cclab.ResultError, match="is damaged"):
+            study.run(place) if i % 2 else tables(place)
+
+
+def test_a_store_cut_to_nothing_begins_anew(study, whole, good, tmp_path):
+    place = copy(whole, tmp_path / "store")
+    os.truncate(place / FILE, 0)
+    with pytest.raises(cclab.ResultError, match="or the file was cut off"):
+        cclab.load(place)
+    study.run(place)
+    assert tables(place) == good
+
+
+def test_damage_in_the_log_loses_no_more_than_a_power_cut(study, killed, good, tmp_path):
+    """What is behind the damage counts as not finished; what is before it is as it was."""
+    chance = random.Random(SEED)
+    rows = [set(table.splitlines()[1:]) for table in good]
+    for i in range(60):
+        place = copy(killed, tmp_path / "store")
+        log = place / f"{FILE}-wal"
+        if i % 3:
+            flip(log, chance)
+        else:
+            os.truncate(log, chance.randrange(log.stat().st_size))
+        if Store(place).study() is not None:
+            for table, there in zip(tables(place), rows, strict=True):
+                assert set(table.splitlines()[1:]) <= there
+        if i % 4 == 0:
+            study.run(place)
+            assert tables(place) == good
+
+
+def test_what_is_whole_of_a_damaged_store_is_kept(study, whole, good, tmp_path):
+    chance, kept = random.Random(SEED), []
+    for i in range(40):
+        place = copy(whole, tmp_path / "store")
+        flip(place / FILE, chance)
+        damaged = (place / FILE).read_bytes()
+        if mended := mend(place):
+            kept.append(mended[0])
+            assert mended[1].read_bytes() == damaged
+            assert mend(place) is None
+        study.run(place)
+        assert tables(place) == good, f"random.Random({SEED}), flip {i}"
+    assert kept.count(79) + kept.count(80) > len(kept) / 2 > 10  # one run, or what is no run
+
+
+def test_mending_from_the_command_line(cli, study, whole, good, tmp_path):
+    place = copy(whole, tmp_path / "store")
+    data = bytearray((place / FILE).read_bytes())
+    key = Store(place).log().timings[0][0].encode()
+    data[data.index(key)] ^= 1
+    (place / FILE).write_bytes(data)
+    for command in (("sweep", place), ("query", place, "SELECT * FROM runs")):
+        status, out, err = cli(*command)
+        assert (status, out) == (2, "")
+        assert "the sweep started again with --mend keeps what is whole and runs the rest again" in err
+    status, out, err = cli("sweep", place, "--mend")
+    assert (status, out) == (1, f"{place}\n")  # half of its runs fail
+    assert f"79 runs were whole and are kept; as it was, the store is {place / 'sweep.damaged-1.sqlite'}." in err
+    assert tables(place) == good
+    assert "nothing is damaged" in cli("sweep", place, "--mend")[2]
+
+
+def test_nothing_whole_is_told(study, whole, tmp_path):
+    place = copy(whole, tmp_path / "store")
+    os.truncate(place / FILE, 5000)
+    before = (place / FILE).read_bytes()
+    with pytest.raises(cclab.ResultError, match="nothing in it is whole; remove it, and everything is run again"):
+        mend(place)
+    assert [path.name for path in place.iterdir()] == [FILE]
+    assert (place / FILE).read_bytes() == before
+
+
+# Where nothing can be written.
+
+SWEEP = """
+import resource, sys
+from cclab.cli import main
+if len(sys.argv) > 5:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop()),) * 2)
+main()
+"""
+
+
+def swept(source: Path, place: Path, *more: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", SWEEP, "sweep", source, "--out", place, *more]
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture
+def file(study, tmp_path) -> Path:
+    import tomli_w
+
+    design = study._design
+    vary = {axis.names[0]: [values[0] for values in axis.values] for axis in design.axes}
+    return write(
+        tmp_path / "study.toml", tomli_w.dumps({"scenario": design.scenario, "vary": vary, "replications": 20})
+    )
+
+
+@contextlib.contextmanager
+def mounted(*command: object):
+    """A mount, where this machine lets us."""
+    if os.geteuid() != 0 or subprocess.run([str(c) for c in command], capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(command[-1])], check=True)
+
+
+@pytest.mark.parametrize("most", [20_000, 60_000, 110_000])
+def test_a_file_that_may_not_grow_loses_nothing(study, good, file, tmp_path, most):
+    place = tmp_path / "store"
+    done = swept(file, place, most)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+    assert "what was finished is kept, and the same command goes on from there" in done.stderr
+    assert f"error: {place / FILE}: reading or writing failed" in done.stderr
+    before = Store(place).log()
+    assert len(before.done | before.failed) < 80
+    study.run(place)
+    assert tables(place) == good
+    assert Store(place).log().last == 80
+
+
+def test_a_full_disk_loses_nothing(study, good, file, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with mounted("mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", disk):
+        done = swept(file, disk / "store")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "Traceback" not in done.stderr
+        assert "the disk is full; what was finished is kept, and the same command goes on from there" in done.stderr
+        moved = copy(disk / "store", tmp_path / "store")
+    study.run(moved)
+    assert tables(moved) == good
+    assert Store(moved).log().last == 80
+
+
+def test_a_folder_that_cannot_be_written_is_read(study, whole, killed, good, file, tmp_path):
+    for at, place in enumerate((whole, killed)):  # at rest, and as a killed sweep leaves it
+        folder = copy(place, tmp_path / f"store-{at}")
+        with mounted("mount", "--bind", folder, folder):
+            subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True)
+            assert tables(folder) == good
+            done = swept(file, folder)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert f"error: {folder / FILE}: " in done.stderr
+            assert "is on a disk that cannot be written" in done.stderr or "may not be written" in done.stderr
+            done = swept(file, folder / "another")
+            assert (done.returncode, done.stdout) == (2, "")
+            assert "Traceback" not in done.stderr
+
+
+def test_a_folder_is_copied_moved_and_removed_while_a_sweep_goes_on(study, good, tmp_path):
+    place = tmp_path / "store"
+
+    def copied(at: cclab.sweep.Progress) -> None:
+        copy(place, tmp_path / "copy")
+
+    study.run(place, progress=copied)
+    study.run(tmp_path / "copy")
+    assert tables(tmp_path / "copy") == good
+    for how in (lambda: place.rename(tmp_path / "elsewhere"), lambda: shutil.rmtree(place)):
+        with contextlib.closing(Writer(place)) as writer:
+            how()
+            with pytest.raises(cclab.ResultError, match="was moved or removed while it was written"):
+                writer.turn([], lambda _: ())
+        shutil.rmtree(place, ignore_errors=True)
+    assert tables(study.run(tmp_path / "elsewhere").place) == good
+
+
+def test_another_program_that_keeps_it_locked_is_told(study, whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "PATIENCE", 0.2)
+    monkeypatch.setattr(database._connected, "__defaults__", (0.2,))
+    place = copy(whole, tmp_path / "store")
+    with contextlib.closing(sqlite3.connect(place / FILE, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for use in (study.run, cclab.load):
+            with pytest.raises(cclab.ResultError, match=r"another program has kept it locked for 0.2 s"):
+                use(place)
+    study.run(place)
+
+
+@pytest.mark.parametrize("wanted", [signal.SIGKILL, signal.SIGTERM])
+def test_what_is_left_of_a_stopped_sweep_can_be_read(study, file, tmp_path, wanted):
+    place = tmp_path / "store"
+    sweep = subprocess.Popen(
+        [*CLAB, "sweep", file, "--out", place], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while not (place / FILE).exists():
+        time.sleep(0.001)
+    sweep.send_signal(wanted)
+    sweep.wait()
+    with contextlib.suppress(cclab.ResultError):  # it had not begun
+        tables(place)
+    study.run(place)
