@@ -48,7 +48,7 @@ def test_what_is_finished_is_not_run_again(study, tmp_path, monkeypatch):
     analysis = study.analysis()
     before = analysis.run(first)
     said = []
-    monkeypatch.setattr(cclab.Scenario, "run", lambda *_, **__: pytest.fail("run again"))
+    monkeypatch.setattr("cclab.backends.run", lambda *_, **__: pytest.fail("run again"))
     again = context(study, about, tmp_path, ["fairness"])
     again.note = said.append
     after = analysis.run(again)

@@ -126,6 +126,67 @@ def test_a_run_that_fails_stops_the_others(made, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+BASE = cclab.Scenario(
+    duration="1 s",
+    network=cclab.Dumbbell(rate="10 Mbit/s", rtt="20 ms"),
+    flows=[cclab.Flow(cc="reno", start_jitter="100 ms")],
+)
+
+
+def context(tmp_path, **more):
+    return published.Context(tmp_path, {}, True, tmp_path, more.pop("progress", lambda _: None), **more)
+
+
+def test_runs_come_back_in_order_as_if_run_one_by_one(tmp_path):
+    other = BASE.replace({"network.rtt": "40 ms"})
+    jobs = [(other, 3), (BASE, 1), (other, 1), (BASE, 1), (BASE, 2)]
+    found = context(tmp_path).run(jobs)
+    assert [result.digest for result in found] == [s.run(seed=seed).digest for s, seed in jobs]
+    assert [result.scenario for result in found] == [s.to_dict(full=True) for s, _ in jobs]
+
+
+def test_one_bar_for_all_runs(tmp_path):
+    told = []
+    of_study = context(tmp_path, progress=told.append)
+    of_study.run([(BASE, seed) for seed in range(5)])
+    assert (told[-1].runs, told[-1].finished, told[-1].share) == (5, 5, 1.0)
+    first = len(told)
+    of_study.run([(BASE, seed) for seed in range(5, 20)])
+    assert all(at.share >= 0.25 and at.runs == 20 and at.finished >= 5 for at in told[first:])
+    assert (told[-1].runs, told[-1].finished, told[-1].share) == (20, 20, 1.0)
+    shares = [at.share for at in told[first:]]
+    assert shares == sorted(shares)
+
+
+def test_what_was_finished_before_it_was_cut_off_is_kept(tmp_path):
+    jobs = [(BASE.replace(name=str(i)), 1) for i in range(10)]
+    reduced = []
+
+    def reduce(result):
+        reduced.append(result.name)
+        if result.name == "7":
+            raise ZeroDivisionError("cut off")
+        return {"name": result.name, "none": math.nan, "goodput_bps": result.flows["goodput_bps"].to_list()}
+
+    cut = context(tmp_path, kept=tmp_path / "runs")
+    with pytest.raises(cclab.RunError, match="cut off"):
+        cut.run(jobs, reduce, keep="first")
+    begun = set(reduced) - {"7"}
+    reduced.clear()
+    said = []
+    jobs = [job for job in jobs if job[0].name != "7"]
+    found = context(tmp_path, kept=tmp_path / "runs", note=said.append).run(jobs, reduce, keep="first")
+    kept = 9 - len(reduced)
+    assert 3 <= kept <= len(begun)
+    assert [value["name"] for value in found] == [scenario.name for scenario, _ in jobs]
+    assert [value["goodput_bps"][0] for value in found] == [s.run(seed=1).flows["goodput_bps"][0] for s, _ in jobs]
+    assert all(math.isnan(value["none"]) for value in found)
+    assert said[0].startswith(f"9 runs, {kept} of them finished before")
+    reduced.clear()
+    context(tmp_path, kept=tmp_path / "runs").run(jobs, reduce, keep="second")
+    assert len(reduced) == 9  # another version of `reduce` takes nothing of the first
+
+
 def test_a_foreign_folder_is_left_alone(made, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("x")

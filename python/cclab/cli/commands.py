@@ -198,10 +198,11 @@ def describe(name: str) -> None:
 def reproduce(study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...]) -> None:
     """Run the published experiment STUDY again and put its numbers beside ours."""
     from cclab import console, published
+    from cclab.sweep.display import Display
 
     found = published.find(study)
     place = out or Path("out") / found.slug
-    with console.Progress(f"Reproducing {found.title}") as progress:
+    with Display(f"Reproducing {found.title}") as progress:
         found_now, fresh = published.reproduce(
             found, place, quick=quick, force=force, progress=progress, parts=parts, note=console.note
         )

@@ -1,24 +1,31 @@
-"""What the analysis of a study has to work with."""
+"""What the analysis of a published study has to work with."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
-import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from cclab import folders
 from cclab.errors import RunError
 from cclab.results import Result
 from cclab.scenario import Scenario
+from cclab.sweep import executors
+from cclab.sweep.display import duration
+from cclab.sweep.job import Job, Outcome, core_digest
+from cclab.sweep.pack import Row
+from cclab.sweep.plan import point, work
+from cclab.sweep.run import Nowhere, Progress, Run, Runner
+from cclab.sweep.store import Log, Store, Writer
 
 T = TypeVar("T")
-Job = tuple[Scenario, int]
+_BACKEND = "sim"
+_PLAIN = "{}"  # the shape of a run of which no tables are kept
+_WATCHED = 0.2  # seconds of each of a few runs, to tell how long all will take
 
 
 @dataclass
@@ -30,9 +37,9 @@ class Context:
         about: Its `study.toml`.
         quick: Whether fewer points and replications are wanted, every part present.
         out: A folder for further files of its own; they end up beside the page.
-        progress: Called with the share done.
+        progress: Called now and then with how far all runs are.
         parts: The parts wanted, of those that `study.toml` lists; all of them unless some were chosen.
-        kept: Where `run` keeps what is finished, so that a study that was cut off goes on; `None` keeps nothing.
+        kept: A store for what is finished, so that a study that was cut off goes on; `None` keeps nothing.
         note: Called with a remark for the person who waits.
         runs: What was run, filled in by `run`.
     """
@@ -41,18 +48,27 @@ class Context:
     about: dict[str, Any]
     quick: bool
     out: Path
-    progress: Callable[[float], None]
+    progress: Callable[[Progress], None]
     parts: Sequence[str] = ()
     kept: Path | None = None
     note: Callable[[str], None] = lambda _: None
-    runs: list[Job] = field(default_factory=list)
+    runs: list[tuple[Scenario, int]] = field(default_factory=list)
+    _before: list[tuple[float, int]] = field(default_factory=list)  # work and runs of each earlier call
 
     @overload
-    def run(self, jobs: Iterable[Job]) -> list[Result]: ...
+    def run(self, jobs: Iterable[tuple[Scenario, int]]) -> list[Result]: ...
     @overload
-    def run(self, jobs: Iterable[Job], reduce: Callable[[Result], T], *, keep: str = "") -> list[T]: ...
-    def run(self, jobs: Iterable[Job], reduce: Callable[[Result], Any] = lambda r: r, *, keep: str = "") -> list[Any]:
-        """Run many scenarios at once, on every core.
+    def run(
+        self, jobs: Iterable[tuple[Scenario, int]], reduce: Callable[[Result], T], *, keep: str = ""
+    ) -> list[T]: ...
+    def run(
+        self,
+        jobs: Iterable[tuple[Scenario, int]],
+        reduce: Callable[[Result], Any] = lambda result: result,
+        *,
+        keep: str = "",
+    ) -> list[Any]:
+        """Run many scenarios at once, on every core; best all of them in one call, so that the bar knows them all.
 
         Args:
             jobs: Scenarios with their seeds.
@@ -68,73 +84,68 @@ class Context:
         """
         listed = list(jobs)
         self.runs += listed
-        found: dict[int, Any] = {}
-        places: list[Path | None] = [None] * len(listed)
-        if keep and self.kept is not None:
-            places = [self.kept / _place(job, keep) for job in listed]
-            found = {i: kept for i, place in enumerate(places) if place and (kept := _read(place)) is not None}
-        weights = [_work(scenario) for scenario, _ in listed]
-        if keep:
-            left = sum(weight for i, weight in enumerate(weights) if i not in found)
-            self.note(_expected(len(listed), len(found), left))
-        shares = [float(i in found) for i in range(len(listed))]
-        total = sum(weights)
-        stop = threading.Event()
+        scenarios = list(dict.fromkeys(scenario for scenario, _ in listed))
+        runs = _runs(listed, scenarios, keep)
+        values: dict[str, Any] = {}
 
-        def one(index: int, scenario: Scenario, seed: int) -> Any:
-            def progress(done: float) -> None:
-                if stop.is_set():
-                    raise RunError("stopped, because another run of the study failed or was interrupted")
-                shares[index] = done
-                self.progress(sum(w * s for w, s in zip(weights, shares, strict=True)) / total)
+        def job(number: int, _shipped: bool) -> Job:
+            def reduced(raw: dict[str, Any], wall_s: float, cpu_s: float) -> Any:
+                return reduce(Result.of_run(scenario, _BACKEND, raw, wall_s, cpu_s))
 
-            reduced = reduce(scenario.run(seed=seed, progress=progress))
-            if (place := places[index]) is not None:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                folders.write_text(place, json.dumps(reduced))
-            return reduced
+            scenario = scenarios[number]
+            return Job("", scenario, 0, _BACKEND, core_digest(), reduce=reduced)
 
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            futures = {i: pool.submit(one, i, *job) for i, job in enumerate(listed) if i not in found}
-            try:
-                return [found[i] if i in found else futures[i].result() for i in range(len(listed))]
-            except BaseException:
-                stop.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        def take(run: Run, outcome: Outcome) -> Row:
+            if outcome.row.shape is None:
+                raise RunError(outcome.row.data.decode())
+            values[run.key] = outcome.value
+            if not keep:
+                return outcome.row
+            return replace(outcome.row, shape=_PLAIN, data=json.dumps(outcome.value).encode())
 
+        works = [work(scenario.to_dict(full=True)) for scenario in scenarios]
+        with contextlib.ExitStack() as stack:
+            writer = None
+            if keep and self.kept is not None:
+                writer = stack.enter_context(contextlib.closing(Writer(self.kept)))
+            log = writer.log if writer else Log()
+            runner = Runner(runs, works, job, take, log, self._with_earlier(runs, works))
+            if keep:
+                self.note(_expected(runner, len(runs)))
+            runner.go(writer or Nowhere(), None, None, retry_failed=True)
+        if self.kept is not None and (missing := {run.key for run in runs} - values.keys()):
+            values |= {key: json.loads(data) for key, data in Store(self.kept).data(missing).items()}
+        return [values[run.key] for run in runs]
 
-def _place(job: Job, keep: str) -> str:
-    """Where what came of a run is kept: a hash of all that determines it."""
-    from cclab.sweep.job import core_digest
+    def _with_earlier(self, runs: list[Run], works: list[float]) -> Callable[[Progress], None]:
+        """Tells how far this call and those before it are: one bar for all of them."""
+        earlier, finished = sum(w for w, _ in self._before), sum(n for _, n in self._before)
+        here = sum(works[run.point] for run in runs)
+        self._before.append((here, len(runs)))
 
-    scenario, seed = job
-    key = hashlib.sha256(json.dumps([scenario.key(), seed, keep, core_digest()]).encode()).hexdigest()
-    return f"{key[:2]}/{key}.json"
+        def report(at: Progress) -> None:
+            share = (earlier + at.share * here) / (earlier + here)
+            self.progress(replace(at, runs=finished + at.runs, finished=finished + at.finished, share=share))
 
-
-def _read(place: Path) -> Any:
-    try:
-        return json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+        return report
 
 
-def _work(scenario: Scenario) -> float:
-    from cclab.sweep.plan import work
+def _runs(listed: list[tuple[Scenario, int]], scenarios: list[Scenario], keep: str) -> list[Run]:
+    """Each job with a key of all that determines what comes of it."""
+    points = [point(scenario, [_BACKEND, keep], core_digest()) for scenario in scenarios]
+    number = {scenario: i for i, scenario in enumerate(scenarios)}
+    replications: Counter[int] = Counter()
+    runs = []
+    for scenario, seed in listed:
+        at = number[scenario]
+        key = hashlib.sha256(f"{points[at]} {seed}".encode()).hexdigest()
+        runs.append(Run(key, at, replications[at], seed))
+        replications[at] += 1
+    return runs
 
-    return float(work(scenario.to_dict(full=True)))
 
-
-def _expected(runs: int, finished: int, left: float) -> str:
-    """How long it will take, from a run of a quarter of a second: packets over packets per second and core."""
-    cores = os.cpu_count() or 1
-    told = f"{runs} runs" + (f", {finished} of them finished before" if finished else "")
-    if finished == runs:
-        return f"{told}."
-    probe = Scenario(
-        duration="5 s", network={"rate": "800 Mbit/s", "rtt": "50 ms"}, flows=[{"cc": "cubic", "count": 2}]
-    ).run()  # fmt: skip
-    minutes = left / (probe.engine["data_packets"] / probe.engine["cpu_s"]) / cores / 60
-    time = f"{minutes:.0f} min" if minutes >= 1.5 else f"{minutes * 60:.0f} s"
-    return f"{told}; about {time} on {cores} cores."
+def _expected(runner: Runner, runs: int) -> str:
+    """How many runs are left, and how long they will take, from the beginnings of a few."""
+    todo, cores = runner.todo(retry_failed=True), executors.cores()
+    told = f"{runs:,} runs" + (f", {runs - len(todo):,} of them finished before" if len(todo) < runs else "")
+    return f"{told}; {duration(runner.probe(todo, _WATCHED) / cores)} on {cores} cores." if todo else f"{told}."

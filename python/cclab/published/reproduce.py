@@ -16,6 +16,7 @@ from cclab.published.findings import Check, Comparison, Findings, to_csv
 from cclab.published.library import LIBRARY, Published
 from cclab.results import versions
 from cclab.scenario import Scenario
+from cclab.sweep import Progress
 
 SCHEMA = "cclab.study/1"
 PAGE = "report.html"
@@ -27,7 +28,7 @@ def reproduce(
     *,
     quick: bool,
     force: bool,
-    progress: Callable[[float], None],
+    progress: Callable[[Progress], None],
     parts: Sequence[str] = (),
     note: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, Any], bool]:
@@ -38,7 +39,7 @@ def reproduce(
         place: A folder; one of an earlier reproduction is replaced.
         quick: Fewer points and replications.
         force: Run even if nothing has changed since the last time.
-        progress: Called with the share done.
+        progress: Called now and then with how far its runs are.
         parts: Only these of the parts that its `study.toml` lists.
         note: Called with a remark for the person who waits.
 

@@ -143,26 +143,37 @@ def make(design: Design, core: str) -> Plan:
     points: list[str] = []
     works: list[float] = []
     mistakes: dict[str, list[str]] = {}
-    for point, changes in design.points():
+    for parameters, changes in design.points():
         try:
-            checked = design.scenario_at(changes)._checked
+            scenario = design.scenario_at(changes)
         except ScenarioError as error:
             where = ", ".join(
-                f"{n} = {json.dumps(v, ensure_ascii=False)}" for n, v in zip(design.parameters, point, strict=True)
+                f"{n} = {json.dumps(v, ensure_ascii=False)}" for n, v in zip(design.parameters, parameters, strict=True)
             )
             for line in str(error).splitlines():
                 mistakes.setdefault(line, []).append(where)
             continue
         if mistakes:
             continue
-        written = laws.fingerprint(checked) if laws.registered() else {}
-        seedless = {name: value for name, value in checked.items() if name != "seed"}
-        values.append(list(point))
-        points.append(_hash([LAYOUT, seedless, design.backend, design.keep, core, written]))
-        works.append(work(checked))
+        values.append(list(parameters))
+        points.append(point(scenario, [design.backend, design.keep], core))
+        works.append(work(scenario._checked))
     if mistakes:
         raise StudyError(_told(mistakes))
     return Plan(identity(design, core), design.parameters, values, list(design.seeds), points, works)
+
+
+def point(scenario: Scenario, how: list[str], core: str) -> str:
+    """Hash of what determines the runs of a scenario, but for their seeds.
+
+    Args:
+        scenario: Checked.
+        how: What else, e.g. what of a run is kept.
+        core: Hash of the compiled core.
+    """
+    written = laws.fingerprint(scenario._checked) if laws.registered() else {}
+    seedless = {name: value for name, value in scenario._checked.items() if name != "seed"}
+    return _hash([LAYOUT, seedless, *how, core, written])
 
 
 def _told(mistakes: dict[str, list[str]]) -> str:

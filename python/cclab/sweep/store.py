@@ -136,6 +136,12 @@ class Store:
             shapes = _shapes(connection, self.file).values()
         return list(dict.fromkeys(name for shape in shapes for name in shape.tables))
 
+    def data(self, wanted: Collection[str]) -> dict[str, bytes]:
+        """What is kept of finished runs, as `Row.data` was, by key."""
+        with database.reading(self.file) as connection:
+            rows = _rows(connection, self.file)
+            return {key: data for _, key, at, _, _, data in rows if at != FAILED and key in wanted}
+
     def frames(self, table: str, wanted: Iterable[str]) -> list[pl.DataFrame]:
         """A table of finished runs, each run once, the keys first; a frame for all runs of a shape.
 
