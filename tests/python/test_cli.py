@@ -14,7 +14,9 @@ from bad_scenarios import BAD, GOOD
 from cclab import algorithms
 from conftest import CLAB, in_a_process, write
 
-COMMANDS = ["init", "run", "list", "describe", "reproduce", "report", "plot", "sweep", "query", "script", "bench"]
+COMMANDS = [
+    "init", "run", "list", "describe", "reproduce", "report", "plot", "sweep", "query", "export", "script", "bench",
+]  # fmt: skip
 
 
 def test_help_starts_at_once():

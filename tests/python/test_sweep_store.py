@@ -112,6 +112,32 @@ def test_what_is_at_rest_is_one_file(study, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 
+def test_an_export_is_a_parquet_file_for_each_table(cli, study, tmp_path):
+    done = study.run(tmp_path / "store")
+    for _ in range(2):  # an earlier export gives way
+        status, out, err = cli("export", tmp_path / "store", "--out", tmp_path / "tables")
+        assert (status, err) == (0, "")
+        assert out.splitlines() == [str(tmp_path / "tables" / f"{name}.parquet") for name in done.tables()]
+    for name in done.tables():
+        assert pl.read_parquet(tmp_path / "tables" / f"{name}.parquet").equals(done.table(name), null_equal=True)
+    assert cclab.Scenario.load(tmp_path / "tables" / "scenario.toml").name == "base"
+    write(tmp_path / "tables" / "mine.txt", "")
+    for place, out, said in (
+        (tmp_path / "store", tmp_path / "tables", "holds files of yours, which would be lost: mine.txt"),
+        (tmp_path / "store", tmp_path / "store", "holds something that is not a cclab.export"),
+        (
+            tmp_path / "tables",
+            tmp_path / "new",
+            "holds no sweep; the tables of a single result are Parquet files already",
+        ),
+        (tmp_path / "none", tmp_path / "new", "none: no such file"),
+    ):
+        status, _, err = cli("export", place, "--out", out)
+        assert status == 2
+        assert said in err
+    assert not (tmp_path / "new").exists()
+
+
 # Whose it is.
 
 

@@ -295,6 +295,17 @@ def query(folder: Path, sql: str, kind: str) -> None:
         click.echo(querying.written(rows, kind), nl=False)
 
 
+@cli.command(short_help="Write the tables of a sweep as Parquet files.")
+@click.argument("study", type=_FOLDER)
+@click.option("--out", type=_FOLDER, required=True, help="Where to: a new folder, or an earlier export.")
+def export(study: Path, out: Path) -> None:
+    """Write the tables of STUDY, the folder of a sweep, as Parquet files, one for each."""
+    from cclab.sweep.export import export as write
+
+    for name in write(study, out):
+        click.echo(str(out / f"{name}.parquet"))
+
+
 @cli.command(short_help="Run timeline tests in packetdrill's language.")
 @click.argument("files", nargs=-1, required=True, type=_FOLDER)
 def script(files: tuple[Path, ...]) -> None:

@@ -59,13 +59,16 @@ def packed(raw: Mapping[str, Any]) -> tuple[str, bytes]:
     numbers: list[bytes] = []
     for table, columns in {"runs": of_run, **tables}.items():
         said: dict[str, Any] = {}
+        rows = 0
         for name, column in columns.items():
             if isinstance(column, list | tuple):
                 said[name] = schema.texts(column)
+                rows = len(said[name])
             else:
                 said[name] = column.dtype.str
                 numbers.append(column.tobytes())
-        shape[table] = {"rows": len(next(iter(columns.values()))), "columns": said}
+                rows = len(column)
+        shape[table] = {"rows": rows, "columns": said}
     if (size := sum(map(len, numbers))) > MOST:
         raise RunError(f"the tables of a run have {size / 1e6:,.0f} MB; a sweep keeps at most {MOST / 1e6:,.0f} MB")
     return json.dumps(shape, ensure_ascii=False), zlib.compress(b"".join(numbers), 1)
