@@ -152,6 +152,7 @@ def test_beyond_the_formulas(said):
         changed.run(backend="model")
     assert str(caught.value).startswith(said), caught.value
     assert str(caught.value).endswith("(backend = model)")
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_all_that_is_beyond_is_named_at_once():

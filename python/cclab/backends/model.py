@@ -87,7 +87,6 @@ def _beyond(checked: dict[str, Any]) -> Iterator[str]:
     if checked.get("background"):
         yield "background: the model knows none"
     yield from _beyond_in_loss(network["loss"], network["reverse"]["loss"])
-    yield from ["background: the model knows none"] if checked.get("background") else []
     for i, flow in enumerate(checked["flows"]):
         yield from _beyond_in_flow(f"flows[{i}]", flow)
 
