@@ -57,7 +57,7 @@ check: lint test
 docs: setup
 	$(RUN) cclab list --markdown > docs/models/README.md
 	$(RUN) cclab list columns --markdown > docs/reference/columns.md
-	$(RUN) python -c 'from cclab.laws import events; print(events.markdown(), end="")' > docs/reference/events.md
+	$(RUN) cclab list events --markdown > docs/reference/events.md
 
 bench: setup
 	$(RUN) cclab bench --peers

@@ -21,9 +21,12 @@ HEADERS = [
 ]
 
 
-def test_the_page_is_what_is_listed():
+def test_the_page_is_what_is_listed(cli):
     page = ROOT / "docs" / "reference" / "events.md"
     assert page.read_text(encoding="utf-8") == events.markdown(), "run: make docs"
+    assert cli("list", "events", "--markdown")[1] == events.markdown()
+    shown = cli("list", "events")[1]
+    assert all(field["name"] in shown for event in EVENTS.values() for field in event["fields"])
 
 
 def test_stubs_and_objects_are_what_is_listed():

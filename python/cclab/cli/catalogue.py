@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -14,16 +15,33 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     return {**registry.registered(), "studies": [study.entry() for study in published.discover()]}
 
 
-def markdown() -> str:
-    """The page `docs/models/README.md`."""
-    from cclab import registry
+def fields(kind: str) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
+    """Tables of results with their columns, or events with their fields: name, unit or type, meaning."""
+    from cclab import columns
+    from cclab.laws import events
 
+    if kind == "columns":
+        for name, table in columns.tables().items():
+            yield name, [(column.name, column.unit, column.doc) for column in table.columns]
+    else:
+        for event in events.events()["events"]:
+            told = [*event["fields"], *event["derived"]]
+            yield f"{event['hook']}({event['name']})", [(f["name"], f["type"], f["doc"]) for f in told]
+
+
+def markdown(kind: str | None) -> str:
+    """A page: `docs/reference/columns.md`, `events.md` beside it, or `docs/models/README.md`."""
+    from cclab import columns, registry
+    from cclab.laws import events
+
+    if kind in ("columns", "events"):
+        return columns.markdown() if kind == "columns" else events.markdown()
     text = (
         "# Models\n\nMade by `make docs` from what is registered. Each page says what is modelled, what is left out,\n"
     )
     text += "and what it was compared with.\n"
-    for kind, title in (("algorithms", "Congestion controls"), ("queues", "Queues")):
-        text += f"\n## {title}\n\n{registry.markdown(kind)}"
+    for entries, title in (("algorithms", "Congestion controls"), ("queues", "Queues")):
+        text += f"\n## {title}\n\n{registry.markdown(entries)}"
     return text
 
 

@@ -15,6 +15,7 @@ from cclab.errors import ResultError, ScenarioError, StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
+_ENTRIES = ("algorithms", "queues", "topologies", "studies")
 
 
 def _load_laws(_ctx: click.Context, _param: click.Parameter, files: tuple[Path, ...]) -> None:
@@ -139,26 +140,26 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
         console.note(f"Kept in {out}. A page with figures: cclab report {out}")
 
 
-@cli.command("list", short_help="List algorithms, queues, topologies, studies, columns.")
-@click.argument("kind", required=False, type=click.Choice(["algorithms", "queues", "topologies", "studies", "columns"]))
-@click.option("--markdown", is_flag=True, help="As in docs/models/README.md; columns as in docs/reference/columns.md.")
+@cli.command("list", short_help="List algorithms, queues, topologies, studies, columns, events.")
+@click.argument("kind", required=False, type=click.Choice([*_ENTRIES, "columns", "events"]))
+@click.option("--markdown", is_flag=True, help="As in docs/models/README.md; columns, events as in docs/reference.")
 @ALGORITHMS
 def list_(kind: str | None, markdown: bool) -> None:
     """List what there is: algorithms, queues, topologies, studies; one line each, with its source.
 
-    Also the columns of results, with their units, where KIND asks for them.
+    Where KIND asks for them, also the columns of results and what a law is told of events, with units.
     """
-    from cclab import columns, console
+    from cclab import console
     from cclab.cli import catalogue
 
     if markdown:
-        click.echo(columns.markdown() if kind == "columns" else catalogue.markdown(), nl=False)
+        click.echo(catalogue.markdown(kind), nl=False)
         return
-    if kind == "columns":
-        for name, of in columns.tables().items():
-            table = console.table(name, "Column", "Unit", "What it is")
-            for column in of.columns:
-                table.add_row(column.name, column.unit, column.doc)
+    if kind in ("columns", "events"):
+        for title, rows in catalogue.fields(kind):
+            table = console.table(title, "Name", "Unit" if kind == "columns" else "Type", "What it is")
+            for row in rows:
+                table.add_row(*row)
             console.show(table)
         return
 
