@@ -20,6 +20,13 @@ def resolve(scenario_json: str) -> str:
         cclab.ScenarioError: as `check`.
     """
 
+def interpreted(scenario_json: str) -> set[str]:
+    """Names of the congestion controls in a scenario that are written in Python.
+
+    Raises:
+        cclab.ScenarioError: as `check`.
+    """
+
 def parse_toml(text: str) -> str:
     """The scenario in this TOML text as it was written, as JSON; not checked.
 

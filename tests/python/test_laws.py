@@ -193,7 +193,7 @@ def _goodput_elsewhere(shipped: bytes) -> float:
 def test_laws_travel_to_another_process():
     here = float(scenario("py-reno", duration="2 s").run(seed=1).flows["goodput_bps"][0])
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        assert pool.submit(_goodput_elsewhere, laws.ship({"cc": "py-reno"})).result(timeout=60) == here
+        assert pool.submit(_goodput_elsewhere, laws.ship(["py-reno"])).result(timeout=60) == here
 
 
 def test_a_fingerprint_tells_versions_of_a_law_apart(tmp_path):
@@ -202,10 +202,22 @@ def test_a_fingerprint_tells_versions_of_a_law_apart(tmp_path):
     for divisor in (1, 2):
         file.write_text(FAILING.replace("Breaks", "Versioned").replace("/ 0", f"/ {divisor}"))
         laws.load(file)
-        prints.append(laws.fingerprint({"flows": [{"cc": {"name": "versioned"}}, {"cc": "reno"}]}))
+        prints.append(laws.fingerprint(["versioned"]))
     assert [list(p) for p in prints] == [["law:versioned"]] * 2
     assert prints[0] != prints[1]
-    assert laws.fingerprint({"flows": [{"cc": "cubic"}]}) == {}
+
+
+def test_a_scenario_knows_which_of_its_laws_are_written_in_python():
+    flows = [
+        cclab.Flow(cc="py-reno", count=2),
+        cclab.Flow(cc="reno"),
+        cclab.Flow(kind="cbr", rate="1 Mbit/s", label="py-reno"),
+    ]
+    made = cclab.Scenario(name="cc", duration="2 s", network=cclab.Dumbbell(**LINK), flows=flows)
+    assert laws.named_in(made) == {"py-reno"}
+    assert laws.named_in(made.replace({"flows.0.cc": "cubic"})) == set()
+    background = [{"kind": "poisson", "load": "10%", "sizes": "20 kB", "cc": "py-reno"}]
+    assert laws.named_in(made.replace({"flows.0.cc": "cubic", "background": background})) == {"py-reno"}
 
 
 def test_an_event_is_a_past_event():
@@ -291,7 +303,7 @@ def test_a_fingerprint_knows_what_a_law_imports(tmp_path, monkeypatch):
         code = python.LAWS["mend-imports"].code
         assert code.count("\n# mend_") == 4
         assert "numpy" not in code.partition("\n# mend_")[2]
-        return laws.fingerprint({"cc": "mend-imports"})["law:mend-imports"]
+        return laws.fingerprint(["mend-imports"])["law:mend-imports"]
 
     before = [fingerprint(by_file) for by_file in (True, False)]
     assert before == [fingerprint(by_file) for by_file in (True, False)]

@@ -20,6 +20,7 @@ mod _core {
     use super::{PyModule, PyModuleMethods, Python, error};
     use cclab_sim::{scenario, script};
     use pyo3::{Bound, PyResult, pyfunction};
+    use std::collections::BTreeSet;
 
     #[pymodule_export]
     use crate::events::{
@@ -49,6 +50,12 @@ mod _core {
     #[pyfunction]
     fn resolve(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
         error::guard(py, || Ok(error::scenario_from_json(scenario_json)?.resolved().to_string()))
+    }
+
+    /// Names of the congestion controls in a scenario, given as JSON, that are written in Python.
+    #[pyfunction]
+    fn interpreted(py: Python<'_>, scenario_json: &str) -> PyResult<BTreeSet<&'static str>> {
+        error::guard(py, || Ok(crate::run::interpreted(&error::scenario_from_json(scenario_json)?).collect()))
     }
 
     /// The scenario in this TOML text as it was written, as JSON; not checked.

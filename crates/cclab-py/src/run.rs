@@ -28,7 +28,7 @@ impl Simulation {
             let scenario = error::scenario_from_json(scenario_json)?;
             let seed = seed.unwrap_or(scenario.seed);
             let sim = Mutex::new(Some(world::Simulation::new(&scenario, seed)));
-            let keeps_gil = needs_interpreter(&scenario);
+            let keeps_gil = interpreted(&scenario).next().is_some();
             Ok(Simulation { sim, seed, keeps_gil })
         })
     }
@@ -67,13 +67,14 @@ impl Simulation {
     }
 }
 
-/// Whether a law in it is written in Python.
-fn needs_interpreter(scenario: &Scenario) -> bool {
+/// Names of the laws in it that are written in Python, as often as they are there.
+pub fn interpreted(scenario: &Scenario) -> impl Iterator<Item = &'static str> {
     let flows = scenario.flows.iter().filter_map(|flow| match &flow.traffic {
         Traffic::Tcp { cc, .. } => Some(cc),
         _ => None,
     });
-    flows.chain(scenario.background.iter().map(|background| &background.cc)).any(|cc| cc.needs_interpreter())
+    let all = flows.chain(scenario.background.iter().map(|background| &background.cc));
+    all.filter(|cc| cc.needs_interpreter()).map(|cc| cc.name)
 }
 
 /// The result as a dict: its tables, each a dict of columns, which are handed over and not copied; and what is one value.

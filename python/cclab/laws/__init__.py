@@ -1,6 +1,16 @@
 """Congestion controls: written in Python (`python`), sent elsewhere (`shipping`), stepped by hand (`algorithms`)."""
 
 from cclab.laws.python import CongestionControl, Param, load, register, registered
-from cclab.laws.shipping import fingerprint, install, ship
+from cclab.laws.shipping import fingerprint, install, named_in, ship
 
-__all__ = ["CongestionControl", "Param", "fingerprint", "install", "load", "register", "registered", "ship"]
+__all__ = [
+    "CongestionControl",
+    "Param",
+    "fingerprint",
+    "install",
+    "load",
+    "named_in",
+    "register",
+    "registered",
+    "ship",
+]

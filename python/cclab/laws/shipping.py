@@ -5,30 +5,35 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
+from cclab import _core
 from cclab.laws.python import LAWS, CongestionControl, add, run_file
 
+if TYPE_CHECKING:
+    from cclab.scenario import Scenario
 
-def fingerprint(scenario: Mapping[str, Any]) -> dict[str, str]:
-    """A hash of the source of each law written in Python that a scenario (as a dict) names, by its name.
+
+def named_in(scenario: Scenario) -> set[str]:
+    """Names of the laws written in Python that a scenario names."""
+    return _core.interpreted(scenario.to_json()) if LAWS else set()
+
+
+def fingerprint(names: Iterable[str]) -> dict[str, str]:
+    """A hash of the source of each of these laws, by its name.
 
     The source is that of its file and of every module of the user's own that it imports, directly or not, as it was
     when the law was registered.
     """
-    used = sorted(set(_names(scenario)) & LAWS.keys())
-    return {f"law:{name}": hashlib.sha256(LAWS[name].code.encode()).hexdigest() for name in used}
+    return {f"law:{name}": hashlib.sha256(LAWS[name].code.encode()).hexdigest() for name in sorted(names)}
 
 
-def ship(scenario: Mapping[str, Any] | None = None) -> bytes:
-    """The laws written in Python that a scenario (as a dict) names, or all of them, as bytes.
-
-    They are for `install` in another process of the same version of Python.
-    """
+def ship(names: Iterable[str]) -> bytes:
+    """These laws as bytes, for `install` in another process of the same version of Python."""
     import cloudpickle
 
-    wanted = [law for name, law in LAWS.items() if scenario is None or name in set(_names(scenario))]
+    wanted = [LAWS[name] for name in sorted(names)]
     files = list(dict.fromkeys(law.file for law in wanted if law.file is not None))
     classes = [law.cls for law in wanted if law.file is None]
     # By value: a worker has not imported the module in which a notebook or a script defined them.
@@ -66,15 +71,3 @@ def _by_value(classes: list[type[CongestionControl]]) -> Iterator[None]:
     finally:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
-
-
-def _names(value: Any) -> Iterator[str]:
-    """Every congestion control that a scenario names."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key == "cc":
-                yield str(inner.get("name") if isinstance(inner, Mapping) else inner)
-            yield from _names(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _names(inner)

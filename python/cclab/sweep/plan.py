@@ -125,7 +125,7 @@ class Plan:
 
 def identity(design: Design, core: str) -> str:
     """Hash of all that determines a plan."""
-    written = laws.fingerprint({"laws": [{"cc": name} for name in laws.registered()]})
+    written = laws.fingerprint(laws.registered())
     return _hash([LAYOUT, design.to_json(), core, written])
 
 
@@ -171,7 +171,7 @@ def point(scenario: Scenario, how: list[str], core: str) -> str:
         how: What else, e.g. what of a run is kept.
         core: Hash of the compiled core.
     """
-    written = laws.fingerprint(scenario._checked) if laws.registered() else {}
+    written = laws.fingerprint(laws.named_in(scenario))
     seedless = {name: value for name, value in scenario._checked.items() if name != "seed"}
     return _hash([LAYOUT, seedless, *how, core, written])
 

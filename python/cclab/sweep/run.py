@@ -420,9 +420,7 @@ class Sweep(Runner):
     def _job_of(self, point: int, shipped: bool) -> Job:
         scenario = self.design.scenario_at(self._changes[point])
         job = Job("", scenario, 0, self.design.backend, core_digest(), self.design.keep == "samples")
-        if shipped and laws.registered() and laws.fingerprint(written := scenario.to_dict(full=True)):
-            return replace(job, laws=laws.ship(written))
-        return job
+        return replace(job, laws=laws.ship(names)) if shipped and (names := laws.named_in(scenario)) else job
 
     def _taken(self, run: Run, outcome: Outcome) -> Row:
         if outcome.value is not None and self._samples is not None:
