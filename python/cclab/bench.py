@@ -1,6 +1,6 @@
 """The simulator's speed: named cases, each in a process of its own so that peak memory is its own.
 
-`python -m cclab.bench` is that process: a scenario as JSON on stdin, figures as JSON on stdout.
+`python -m cclab.bench` is that process: a scenario or a study as JSON on stdin, figures as JSON on stdout.
 """
 
 from __future__ import annotations
@@ -34,6 +34,19 @@ MORE: dict[str, dict[str, Any]] = {
     "long-800M": _case("long-800M", 1, "800 Mbit/s", "100 ms", "0.5 BDP", "600 s"),
     "python-aimd": _case("python-aimd", 1, "800 Mbit/s", "100 ms", "0.5 BDP", "60 s", "python-aimd"),
 }
+# Studies, for what it costs to keep a run; run only when asked for, too. The same as benches/sweep-10000.toml.
+SWEEPS: dict[str, dict[str, Any]] = {
+    "sweep-10000": {
+        "name": "sweep-10000",
+        "replications": 1000,
+        "scenario": {
+            "duration": "1 s",
+            "network": {"rate": "10 Mbit/s", "rtt": "40 ms"},
+            "flows": [{"count": 2, "cc": "reno"}],
+        },
+        "vary": {"network.rtt": [f"{ms} ms" for ms in range(10, 101, 10)]},
+    }
+}
 
 
 def each_algorithm() -> list[str]:
@@ -44,13 +57,13 @@ def each_algorithm() -> list[str]:
 
 
 def _find(name: str) -> dict[str, Any]:
-    if name in CASES or name in MORE:
-        return CASES.get(name) or MORE[name]
+    if known := (CASES | MORE | SWEEPS).get(name):
+        return known
     if name in each_algorithm():
         return _case(name.replace("/", "-"), 1, "800 Mbit/s", "100 ms", "0.5 BDP", "60 s", name.partition("/")[2])
     from cclab.registry import unknown
 
-    raise unknown("bench case", name, [*CASES, *MORE, *each_algorithm()])
+    raise unknown("bench case", name, [*CASES, *MORE, *SWEEPS, *each_algorithm()])
 
 
 def measure(names: Sequence[str], repeat: int, progress: Callable[[float], None]) -> list[dict[str, Any]]:
@@ -127,13 +140,37 @@ def tables(rows: list[dict[str, Any]], others: list[dict[str, Any]] | None) -> l
         "|Data packets|per CPU s", "|Events|per CPU s",
     )  # fmt: skip
     for row in rows:
+        if row["case"] in SWEEPS:
+            continue
         made.add_row(
             row["case"], number(row["data_packets"]), number(row["events"]), number(row["cpu_s"], 3),
             number(row["wall_s"], 3), number(row["peak_rss_bytes"] / 1e6, 3), _millions(row["packets_per_cpu_s"]),
             _millions(row["events_per_cpu_s"]),
         )  # fmt: skip
-    made.caption = f"the median of {rows[0]['runs']} runs each, by CPU time" if rows else None
-    return [made] if others is None else [made, _beside(rows, others)]
+    caption = f"the median of {rows[0]['runs']} runs each, by CPU time" if rows else None
+    made.caption = caption
+    sweeps = [row for row in rows if row["case"] in SWEEPS]
+    shown = [made] if len(sweeps) < len(rows) or not rows else []
+    if sweeps:
+        shown.append(_of_sweeps(sweeps))
+        shown[-1].caption = caption
+    return shown if others is None else [*shown, _beside(rows, others)]
+
+
+def _of_sweeps(rows: list[dict[str, Any]]) -> Any:
+    from cclab.console import number, table
+
+    made = table(
+        "cclab bench: sweeps", "Case", "|Runs", "|CPU|(s)", "|Wall|(s)", "|Peak memory|(MB)", "|CPU a run|(ms)",
+        "|of it to keep it|(ms)",
+    )  # fmt: skip
+    for row in rows:
+        made.add_row(
+            row["case"], number(row["swept_runs"]), number(row["cpu_s"], 3), number(row["wall_s"], 3),
+            number(row["peak_rss_bytes"] / 1e6, 3), number(row["cpu_s_per_run"] * 1e3, 3),
+            number(row["keeping_cpu_s_per_run"] * 1e3, 2),
+        )  # fmt: skip
+    return made
 
 
 def _beside(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> Any:
@@ -194,11 +231,36 @@ def _register_python_aimd() -> None:
     cclab.register(PythonAimd)
 
 
+def _sweep(case: dict[str, Any]) -> dict[str, Any]:
+    """Run a study, each of its runs a fraction of a millisecond, and keep it in a folder that goes again."""
+    from cclab.scenario import Scenario
+    from cclab.sweep import Study
+
+    study = Study(Scenario.from_dict(case["scenario"])).vary(case["vary"]).replicate(case["replications"])
+    wall, cpu = time.perf_counter(), time.process_time()
+    done = study.run()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    runs, simulating = done.table("runs"), float(done.table("timings")["cpu_s"].sum())
+    return {
+        "data_packets": runs["data_packets"].sum(),
+        "events": runs["events"].sum(),
+        "cpu_s": cpu,
+        "wall_s": wall,
+        "swept_runs": runs.height,
+        "cpu_s_per_run": cpu / runs.height,
+        "keeping_cpu_s_per_run": (cpu - simulating) / runs.height,
+        "peak_rss_bytes": _peak_rss_bytes(),
+    }
+
+
 def main() -> None:
-    """Run the scenario on stdin; print what it took."""
+    """Run what is on stdin; print what it took."""
     from cclab import _core
 
     scenario = sys.stdin.read()
+    if "vary" in (case := json.loads(scenario)):
+        print(json.dumps(_sweep(case)))
+        return
     if '"python-aimd"' in scenario:
         _register_python_aimd()
     wall = time.perf_counter()

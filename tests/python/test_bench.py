@@ -1,10 +1,11 @@
 """`cclab bench`: the cases, their figures, and the ratios beside other simulators."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from cclab import Scenario, UnknownNameError, bench
+from cclab import Scenario, Study, UnknownNameError, bench
 from cclab.console import as_text
 
 KEYS = [
@@ -29,6 +30,23 @@ def test_json(cli):
     assert row["packets_per_cpu_s"] == pytest.approx(row["data_packets"] / row["cpu_s"])
     assert row["events_per_cpu_s"] == pytest.approx(row["events"] / row["cpu_s"])
     assert 5e6 < row["peak_rss_bytes"] < 100e6
+
+
+def test_a_sweep(cli, monkeypatch):
+    """What it costs to keep a run, in small; in large it is the study in benches."""
+    full = bench.SWEEPS["sweep-10000"]
+    file = Path(__file__).parents[2] / "benches" / "sweep-10000.toml"
+    study = Study(Scenario.from_dict(full["scenario"]), name=full["name"])
+    assert Study.load(file) == study.vary(full["vary"]).replicate(full["replications"])
+    monkeypatch.setitem(bench.SWEEPS, "sweep-10000", {**full, "replications": 30})
+    status, out, err = cli("bench", "--json", "--repeat", 1, "--case", "sweep-10000")
+    assert (status, err) == (0, "")
+    (row,) = json.loads(out)
+    assert {*KEYS, "swept_runs", "cpu_s_per_run", "keeping_cpu_s_per_run"} <= set(row)
+    assert row["swept_runs"] == 300
+    assert 0 < row["keeping_cpu_s_per_run"] < row["cpu_s_per_run"] < 0.05
+    (shown,) = bench.tables([row], None)
+    assert "sweep-10000" in as_text(shown)
 
 
 def test_beside_others():
