@@ -341,8 +341,8 @@ def script(files: tuple[Path, ...]) -> None:
 def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...], each_algorithm: bool) -> None:
     """Measure the simulator's speed: data packets over the bottleneck per second of CPU time.
 
-    Cases that run only when asked for: long-800M (ten minutes), python-aimd (a law written in Python), sweep-10000 (what it
-    costs to keep a short run), and single-800M/NAME with any congestion control.
+    Cases that run only when asked for: long-800M (ten minutes), python-aimd (a law written in Python), sweep-10000
+    (what it costs to keep a short run), and single-800M/NAME with any congestion control.
     """
     from cclab import bench as benches
     from cclab import console, results
