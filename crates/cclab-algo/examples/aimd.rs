@@ -6,10 +6,10 @@
 //! The law of the guide "Add a congestion control" (`docs/guides/add-a-congestion-control.md`), which runs a few
 //! ACKs through it: `cargo run -p cclab-algo --example aimd`.
 
-use cclab_algo::cc::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
-};
+use cclab_algo::Time;
+use cclab_algo::cc::{AckEvent, Build, Context, Entry, Window, WindowLaw, Windowed};
 use cclab_algo::params::{Kind, Params, Spec, Value};
+use cclab_algo::slow_start::SlowStart;
 
 /// What the registry would hold.
 const ENTRY: Entry = Entry {
@@ -34,56 +34,29 @@ const ENTRY: Entry = Entry {
             doc: "share of the window that congestion takes",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Aimd::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Aimd::new(params)))),
 };
 
 /// AIMD's window law.
 struct Aimd {
     a: f64,
     b: f64,
-    window: Window,
 }
 
 impl Aimd {
-    fn new(cx: &Context, params: &Params) -> Self {
-        Aimd { a: params.number("a"), b: params.number("b"), window: Window::new(cx) }
-    }
-
-    fn decreased(&self) -> f64 {
-        (self.window.cwnd * (1.0 - self.b)).max(2.0)
+    fn new(params: &Params) -> Self {
+        Aimd { a: params.number("a"), b: params.number("b") }
     }
 }
 
-impl CongestionControl for Aimd {
-    fn on_ack(&mut self, ev: &AckEvent) {
-        if !ev.may_grow {
-            return;
-        }
-        let mut acked = self.window.segments(ev.acked_bytes);
-        if self.window.in_slow_start() {
-            acked = self.window.slow_start(acked);
-        }
-        // a segments per window acknowledged
-        self.window.cwnd += self.a * acked / self.window.cwnd;
+impl WindowLaw for Aimd {
+    /// a segments per window acknowledged.
+    fn avoid(&mut self, w: &mut Window, acked: f64, _ev: &AckEvent) {
+        w.cwnd += self.a * acked / w.cwnd;
     }
-    fn on_congestion(&mut self, _ev: &CongestionEvent) {
-        self.window.reduce(self.decreased());
-    }
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let ssthresh = self.decreased();
-        self.window.time_out(ev.first.then_some(ssthresh));
-    }
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
+    /// (1 − b) W, at least 2.
+    fn decrease(&mut self, w: &Window, _now: Time, _flight_size: u64) -> f64 {
+        (w.cwnd * (1.0 - self.b)).max(2.0)
     }
 }
 
@@ -101,9 +74,9 @@ fn main() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cclab_algo::cc::Signal;
+    use cclab_algo::Duration;
+    use cclab_algo::cc::{CongestionControl, CongestionEvent, Signal};
     use cclab_algo::params::{Flavour, Given};
-    use cclab_algo::{Duration, Time};
 
     /// A window of ten: ten ACKs add a (a little less, as W grows on the way), a loss takes b of it.
     #[test]
@@ -111,7 +84,7 @@ mod tests {
         let given = [("a".to_string(), Given::Number(2.0)), ("b".to_string(), Given::Number(0.125))];
         let params = Params::resolve(ENTRY.params, &given, Flavour::Paper).unwrap();
         let cx = Context { initial_window: 10, initial_ssthresh: Some(1), ..Context::new(1000) };
-        let mut law = Aimd::new(&cx, &params);
+        let mut law = Windowed::new(&cx, SlowStart::Standard, Aimd::new(&params));
         for _ in 0..10 {
             law.on_ack(&AckEvent { acked_bytes: 1000, may_grow: true, ..AckEvent::default() });
         }

@@ -5,17 +5,17 @@
 //! one segment to W beyond slow start; one that does not is Reno's.
 
 use super::reno::Reno;
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Feedback, RestartEvent, TimeoutEvent,
-    UndoEvent,
-};
+use super::{AckEvent, Build, Entry, Feedback, Window, WindowLaw, Windowed};
+
+use crate::slow_start::SlowStart;
+use crate::units::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "anti-ecn",
     summary: "Reno, growing as in slow start while every link has room to spare",
     source: "Kunniyur, ICC 2003",
     params: &[],
-    build: Build::Native(|cx: &Context, _| Box::new(AntiEcn { reno: Reno::plain(cx) })),
+    build: Build::Native(|cx, _| Box::new(Windowed::new(cx, SlowStart::Standard, AntiEcn { reno: Reno::plain(cx) }))),
 };
 
 /// Anti-ECN's window law.
@@ -23,40 +23,20 @@ struct AntiEcn {
     reno: Reno,
 }
 
-impl CongestionControl for AntiEcn {
-    fn on_ack(&mut self, ev: &AckEvent) {
-        let avoids = !self.reno.window.in_slow_start();
-        self.reno.on_ack(ev);
-        if avoids && ev.may_grow && ev.feedback == (Feedback::AntiEcn { room: true }) {
-            self.reno.window.cwnd += 1.0;
+impl WindowLaw for AntiEcn {
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        let avoids = !w.in_slow_start();
+        self.reno.grow(w, acked, ev);
+        if avoids && ev.feedback == (Feedback::AntiEcn { room: true }) {
+            w.cwnd += 1.0;
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        self.reno.on_congestion(ev);
+    fn decrease(&mut self, w: &Window, now: Time, flight_size: u64) -> f64 {
+        self.reno.decrease(w, now, flight_size)
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        self.reno.on_timeout(ev);
-    }
-
-    fn on_undo(&mut self, ev: &UndoEvent) {
-        self.reno.on_undo(ev);
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.reno.on_restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.reno.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.reno.ssthresh()
-    }
-
-    fn request(&self) -> Feedback {
+    fn request(&self, _w: &Window) -> Feedback {
         Feedback::AntiEcn { room: true }
     }
 }
@@ -64,6 +44,7 @@ impl CongestionControl for AntiEcn {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Context;
 
     /// In congestion avoidance a window of ten ACKs with the bit doubles W, without it adds one.
     #[test]

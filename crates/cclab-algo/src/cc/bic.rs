@@ -12,10 +12,7 @@
 //!   ACKs. It counts segments now, so that it grows as many times faster (`linux_delack`);
 //! * a loss: paper (1 − β) FlightSize; Linux ⌊β W⌋ with 819/1024.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
-    Window,
-};
+use super::{AckEvent, Build, Entry, Phase, TimeoutEvent, Window, WindowLaw, Windowed};
 use crate::params::{Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
 use crate::units::{Duration, Time};
@@ -83,7 +80,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ; the numbers follow the flavour, not this",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Bic::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::limited(params), Bic::new(params)))),
 };
 
 /// Linux keeps its count for this long while W does not change (HZ/32).
@@ -102,8 +99,6 @@ pub struct Bic {
     fast_convergence: bool,
     linux_delack: bool,
     linux: bool,
-    window: Window,
-    slow_start: SlowStart,
     /// W_max: window at the last loss (less, with fast convergence), in segments; 0 before the first.
     w_max: f64,
     /// Paper: the step beyond W_max, and the window at which it doubles.
@@ -118,7 +113,7 @@ pub struct Bic {
 
 impl Bic {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
+    pub fn new(params: &Params) -> Self {
         Bic {
             beta: params.number("beta"),
             s_max: params.number("s_max"),
@@ -127,8 +122,6 @@ impl Bic {
             fast_convergence: params.flag("fast_convergence"),
             linux_delack: params.flag("linux_delack"),
             linux: params.word("variant") == "linux",
-            window: Window::new(cx),
-            slow_start: SlowStart::limited(params.number("max_ssthresh")),
             w_max: 0.0,
             probe: None,
             ack_ratio: 2 * 16,
@@ -160,15 +153,15 @@ impl Bic {
         if self.w_max == 0.0 { count.min(SEARCH_COUNT) } else { count }
     }
 
-    fn grow_linux(&mut self, now: Time, acked: f64) {
-        let w = self.window.cwnd.floor();
+    /// Linux: segments to be acknowledged for each by which W grows.
+    fn count_linux(&mut self, w: f64, now: Time) -> f64 {
         if w != self.counted_for || now.since(self.counted_at) > RECOUNT {
             self.counted_for = w;
             self.counted_at = now;
             let ratio = if self.linux_delack && w > self.low_window { self.ack_ratio as f64 } else { 16.0 };
             self.count = (self.base_count(w) * 16.0 / ratio).floor().max(1.0);
         }
-        self.window.add_credit(self.count, acked);
+        self.count
     }
 
     /// The paper's step per RTT.
@@ -183,89 +176,61 @@ impl Bic {
         }
     }
 
-    fn grow_paper(&mut self, acked: f64) {
-        let w = self.window.cwnd;
-        self.window.add_fraction(w, self.step(w) * acked);
-        let w = self.window.cwnd;
+    /// The paper's steps beyond W_max, now that W has grown: 1, 2, 4 …
+    fn follow(&mut self, w: f64) {
         match self.probe {
             Some((step, until)) if w >= until && step < self.s_max => self.probe = Some((2.0 * step, w + 2.0 * step)),
             None if self.w_max > 0.0 && w >= self.w_max => self.probe = Some((1.0, w + 1.0)),
             _ => {}
         }
     }
+}
 
-    /// Remembers where the loss happened and returns what it leaves, in segments.
-    fn decrease(&mut self, flight_size: u64) -> f64 {
-        let w = self.window.cwnd;
+impl WindowLaw for Bic {
+    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
+        let acked = w.segments(ev.acked_bytes);
+        if ev.phase == Phase::Open && acked > 0.0 {
+            self.ack_ratio = self.ack_ratio + (acked as u64).max(1) - self.ack_ratio / 16;
+        }
+    }
+
+    fn avoid(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        if self.linux {
+            w.add_credit(self.count_linux(w.cwnd.floor(), ev.now), acked);
+        } else {
+            w.add_fraction(w.cwnd, self.step(w.cwnd) * acked);
+            self.follow(w.cwnd);
+        }
+    }
+
+    /// Remembers where the loss happened, too.
+    fn decrease(&mut self, w: &Window, _now: Time, flight_size: u64) -> f64 {
         let (high, halve) = match self.linux {
-            true => (true, w <= self.low_window),
-            false => (w >= self.low_window, w < self.low_window),
+            true => (true, w.cwnd <= self.low_window),
+            false => (w.cwnd >= self.low_window, w.cwnd < self.low_window),
         };
         if high {
-            let lower = self.fast_convergence && w < self.w_max;
-            self.w_max = if lower { w * (1.0 + self.beta) / 2.0 } else { w };
+            let lower = self.fast_convergence && w.cwnd < self.w_max;
+            self.w_max = if lower { w.cwnd * (1.0 + self.beta) / 2.0 } else { w.cwnd };
             self.probe = None;
         }
         let beta = if halve { 0.5 } else { self.beta };
         if self.linux {
             self.w_max = self.w_max.floor();
-            (w * beta).floor().max(2.0)
+            (w.cwnd * beta).floor().max(2.0)
         } else {
-            (self.window.used(flight_size) * beta).max(2.0)
-        }
-    }
-}
-
-impl CongestionControl for Bic {
-    fn on_ack(&mut self, ev: &AckEvent) {
-        let mut acked = self.window.segments(ev.acked_bytes);
-        if ev.phase == Phase::Open && acked > 0.0 {
-            self.ack_ratio = self.ack_ratio + (acked as u64).max(1) - self.ack_ratio / 16;
-        }
-        if !ev.may_grow {
-            return;
-        }
-        if self.window.in_slow_start() {
-            acked = self.slow_start.grow(acked, &mut self.window);
-        }
-        if acked > 0.0 {
-            match self.linux {
-                true => self.grow_linux(ev.now, acked),
-                false => self.grow_paper(acked),
-            }
+            (w.used(flight_size) * beta).max(2.0)
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        let left = self.decrease(ev.flight_size);
-        self.window.reduce(left);
-    }
-
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let ssthresh = ev.first.then(|| self.decrease(ev.flight_size));
-        self.window.time_out(ssthresh);
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
+        w.time_out(ev.first.then(|| self.decrease(w, ev.now, ev.flight_size)));
         self.w_max = 0.0;
         self.probe = None;
         self.counted_for = 0.0;
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("w_max_segments", self.w_max);
     }
 }
@@ -273,11 +238,12 @@ impl CongestionControl for Bic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::CongestionControl;
     use crate::cc::testing::{MSS, ack, law_of, lose};
     use crate::params::{Flavour, Given};
 
-    fn law(flavour: Flavour, w: u32, given: &[(&str, Given)]) -> Bic {
-        law_of(&ENTRY, flavour, w, given, Bic::new)
+    fn law(flavour: Flavour, w: u32, given: &[(&str, Given)]) -> Windowed<Bic> {
+        law_of(&ENTRY, flavour, w, given, |_, params| Bic::new(params))
     }
     fn close(a: f64, b: f64, tolerance: f64) {
         assert!((a - b).abs() <= tolerance, "{a} is not {b} ± {tolerance}");
@@ -300,7 +266,7 @@ mod tests {
             let mut law = law(Flavour::Linux, w as u32, &[]);
             law.w_max = w_max;
             law.ack_ratio = 16;
-            law.grow_linux(Time::ZERO, 0.0);
+            law.law.count_linux(law.window.cwnd, Time::ZERO);
             close(w / law.count, per_rtt, 1e-9);
         }
     }
@@ -335,7 +301,7 @@ mod tests {
             // An average in whole 16ths rests up to 15 of them above its input.
             assert!((16 * u64::from(segments)..16 * u64::from(segments) + 16).contains(&law.ack_ratio));
             law.ack_ratio = 16 * u64::from(segments);
-            law.grow_linux(Time::ZERO, 0.0);
+            law.law.count_linux(law.window.cwnd, Time::ZERO);
             assert_eq!(law.count, count);
         }
     }
@@ -345,11 +311,11 @@ mod tests {
     fn linux_recounts_after_a_thirty_second_of_a_second() {
         let mut law = law(Flavour::Linux, 1000, &[]);
         law.ack_ratio = 16;
-        law.grow_linux(Time::ZERO, 0.0);
+        law.law.count_linux(law.window.cwnd, Time::ZERO);
         assert_eq!(law.count, 20.0);
         law.w_max = 1100.0; // ⌊100/4⌋ is beyond S_max: a segment per ⌊1000/16⌋
         for (ms, count) in [(31, 20.0), (32, 62.0)] {
-            law.grow_linux(Time::ZERO + Duration::from_millis(ms), 0.0);
+            law.law.count_linux(law.window.cwnd, Time::ZERO + Duration::from_millis(ms));
             assert_eq!(law.count, count);
         }
     }

@@ -2,17 +2,15 @@
 //!
 //! Sources: K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach for High-Speed and Long Distance
 //! Networks", INFOCOM 2006; draft-sridharan-tcpm-ctcp-02. Windows had it; Linux never did, so the `flavour` chooses
-//! nothing here. W = cwnd + dwnd is kept, and dwnd.
+//! nothing here. W = cwnd + dwnd (the
+//! paper's win) is kept, and dwnd.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
-    Window,
-};
+use super::{AckEvent, Build, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent, Window, WindowLaw, Windowed};
 use crate::estimate::{Round, Rtts};
 use crate::math::pow;
 use crate::params::{Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "compound",
@@ -77,7 +75,7 @@ pub(super) const ENTRY: Entry = Entry {
         },
         MAX_SSTHRESH,
     ],
-    build: Build::Native(|cx, params| Box::new(Compound::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::limited(params), Compound::new(params)))),
 };
 
 /// Bounds of a tuned γ, in segments.
@@ -94,9 +92,6 @@ pub struct Compound {
     gamma: f64,
     gamma_tuning: bool,
     low_window: f64,
-    /// W, what the paper calls win.
-    window: Window,
-    slow_start: SlowStart,
     /// The delay-based part of W, in segments.
     dwnd: f64,
     prior_dwnd: f64,
@@ -111,7 +106,7 @@ pub struct Compound {
 
 impl Compound {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
+    pub fn new(params: &Params) -> Self {
         Compound {
             alpha: params.number("alpha"),
             beta: params.number("beta"),
@@ -120,8 +115,6 @@ impl Compound {
             gamma: params.number("gamma"),
             gamma_tuning: params.flag("gamma_tuning"),
             low_window: params.number("low_window"),
-            window: Window::new(cx),
-            slow_start: SlowStart::limited(params.number("max_ssthresh")),
             dwnd: 0.0,
             prior_dwnd: 0.0,
             base_rtt: Duration::MAX,
@@ -133,14 +126,13 @@ impl Compound {
     }
 
     /// diff = (expected − actual) · base = W (1 − base/rtt) (eq. 4), with the round's mean RTT.
-    fn measure(&mut self) {
+    fn estimate(&mut self, w: f64) {
         let rtt = self.rtts.sum.0 as f64 / f64::from(self.rtts.count);
-        self.diff = self.window.cwnd * (1.0 - self.base_rtt.0 as f64 / rtt.max(1.0)).max(0.0);
+        self.diff = w * (1.0 - self.base_rtt.0 as f64 / rtt.max(1.0)).max(0.0);
     }
 
     /// Once per round outside slow start: what dwnd changes by (eq. 5).
-    fn change(&self) -> f64 {
-        let w = self.window.cwnd;
+    fn change(&self, w: f64) -> f64 {
         if self.diff >= self.gamma {
             -(self.zeta * self.diff).min(self.dwnd)
         } else if w >= self.low_window {
@@ -150,31 +142,22 @@ impl Compound {
         }
     }
 
-    fn end_round(&mut self, ev: &AckEvent) {
+    fn end_round(&mut self, w: &mut Window, ev: &AckEvent) {
         if self.rtts.count > 0 {
-            self.measure();
-            let change = self.change();
-            if !self.window.in_slow_start() && ev.phase == Phase::Open && (ev.may_grow || change < 0.0) {
+            self.estimate(w.cwnd);
+            let change = self.change(w.cwnd);
+            if !w.in_slow_start() && ev.phase == Phase::Open && (ev.may_grow || change < 0.0) {
                 self.dwnd += change;
-                self.window.cwnd = (self.window.cwnd + change).max(self.window.cwnd.min(2.0));
+                w.cwnd = (w.cwnd + change).max(w.cwnd.min(2.0));
             }
         }
         self.rtts = Rtts::default();
     }
 
-    /// A loss: cwnd = cwnd/2, dwnd = max((1 − β) W − cwnd/2, 0) (eq. 5); returns W, at least 2.
-    fn decrease(&mut self, flight_size: u64) -> f64 {
-        self.tune_gamma();
-        self.prior_dwnd = self.dwnd;
-        let reno = (self.window.cwnd - self.dwnd) / 2.0;
-        self.dwnd = (self.window.used(flight_size) * (1.0 - self.beta) - reno).max(0.0);
-        (reno + self.dwnd).max(2.0)
-    }
-
     /// γ = 3/4 of the mean of what Reno's part of W had in the queue before losses.
-    fn tune_gamma(&mut self) {
+    fn tune_gamma(&mut self, w: f64) {
         if self.gamma_tuning && self.diff.is_finite() {
-            let sample = self.diff * (1.0 - self.dwnd / self.window.cwnd);
+            let sample = self.diff * (1.0 - self.dwnd / w);
             let mean = self.diff_reno.map_or(sample, |mean| (1.0 - LAMBDA) * mean + LAMBDA * sample);
             self.diff_reno = Some(mean);
             self.gamma = (0.75 * mean).clamp(GAMMA_RANGE.0, GAMMA_RANGE.1);
@@ -182,57 +165,42 @@ impl Compound {
     }
 }
 
-impl CongestionControl for Compound {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Compound {
+    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
             self.rtts.add(rtt);
         }
         if self.round.is_over(ev.snd_una, ev.snd_nxt) {
-            self.end_round(ev);
-        }
-        if !ev.may_grow {
-            return;
-        }
-        let mut acked = self.window.segments(ev.acked_bytes);
-        if self.window.in_slow_start() {
-            acked = self.slow_start.grow(acked, &mut self.window);
-        }
-        if acked > 0.0 {
-            self.window.add_fraction(self.window.cwnd, acked); // cwnd += 1/W
+            self.end_round(w, ev);
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        let left = self.decrease(ev.flight_size);
-        self.window.reduce(left);
+    /// A loss: cwnd = cwnd/2, dwnd = max((1 − β) W − cwnd/2, 0) (eq. 5).
+    fn decrease(&mut self, w: &Window, _now: Time, flight_size: u64) -> f64 {
+        self.tune_gamma(w.cwnd);
+        self.prior_dwnd = self.dwnd;
+        let reno = (w.cwnd - self.dwnd) / 2.0;
+        self.dwnd = (w.used(flight_size) * (1.0 - self.beta) - reno).max(0.0);
+        (reno + self.dwnd).max(2.0)
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let ssthresh = ev.first.then(|| self.decrease(ev.flight_size));
-        self.window.time_out(ssthresh);
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
+        w.time_out(ev.first.then(|| self.decrease(w, ev.now, ev.flight_size)));
         self.dwnd = 0.0;
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-        self.dwnd = self.prior_dwnd.min(self.window.cwnd);
+    fn on_undo(&mut self, w: &mut Window, _ev: &UndoEvent) {
+        w.undo();
+        self.dwnd = self.prior_dwnd.min(w.cwnd);
     }
 
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-        self.dwnd = self.dwnd.min(self.window.cwnd / 2.0);
+    fn on_restart(&mut self, w: &mut Window, ev: &RestartEvent) {
+        w.restart(ev);
+        self.dwnd = self.dwnd.min(w.cwnd / 2.0);
     }
 
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("dwnd_segments", self.dwnd);
         record("diff_segments", self.diff);
         record("gamma_segments", self.gamma);
@@ -244,14 +212,15 @@ mod tests {
     use super::*;
     use crate::cc::closed_loop::Loop;
     use crate::cc::testing::{MSS, law_of, lose};
+    use crate::cc::{CongestionControl, Context};
     use crate::params::{Flavour, Given};
     use crate::units::Time;
 
-    fn law(w: u32, given: &[(&str, Given)]) -> Compound {
-        law_of(&ENTRY, Flavour::Paper, w, given, Compound::new)
+    fn law(w: u32, given: &[(&str, Given)]) -> Windowed<Compound> {
+        law_of(&ENTRY, Flavour::Paper, w, given, |_, params| Compound::new(params))
     }
     /// A round in which all of W is acknowledged, a segment at a time, at this RTT.
-    fn round(law: &mut Compound, rtt_us: u64) {
+    fn round(law: &mut Windowed<Compound>, rtt_us: u64) {
         let w = law.window.cwnd as u64;
         for i in 1..=w {
             law.on_ack(&AckEvent {

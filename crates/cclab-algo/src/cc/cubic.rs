@@ -13,8 +13,8 @@
 //! * idle and application-limited time: the RFC counts neither in t; Linux leaves out idle time only.
 
 use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, Signal,
-    TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionEvent, Entry, IdleEvent, Phase, Signal, TimeoutEvent, UndoEvent, Window, WindowLaw,
+    Windowed,
 };
 use crate::math::cbrt;
 use crate::params::{Kind, Params, Spec, Value};
@@ -75,7 +75,9 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ; the constants follow the flavour, not this",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Cubic::new(cx, params))),
+    build: Build::Native(|cx, params| {
+        Box::new(Windowed::new(cx, SlowStart::new(params.word("hystart"), cx), Cubic::new(params)))
+    }),
 };
 
 /// CUBIC's window law.
@@ -86,8 +88,6 @@ pub struct Cubic {
     fast_convergence: bool,
     reno_friendly: bool,
     rfc: bool,
-    window: Window,
-    slow_start: SlowStart,
     curve: Curve,
     /// The curve before the last reduction, for an undo.
     prior: Option<Curve>,
@@ -125,15 +125,13 @@ const SEARCH_COUNT: f64 = 20.0;
 
 impl Cubic {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
+    pub fn new(params: &Params) -> Self {
         Cubic {
             c: params.number("c"),
             beta: params.number("beta"),
             fast_convergence: params.flag("fast_convergence"),
             reno_friendly: params.flag("reno_friendly"),
             rfc: params.word("variant") == "rfc",
-            window: Window::new(cx),
-            slow_start: SlowStart::new(params.word("hystart"), cx),
             curve: Curve::default(),
             prior: None,
             last_ack: Time::ZERO,
@@ -147,8 +145,7 @@ impl Cubic {
     }
 
     /// Starts the curve: K = ∛((W_max − W)/C) (eq. 2), or 0 where W is at W_max or above.
-    fn begin_epoch(&mut self, now: Time) {
-        let w = self.window.cwnd;
+    fn begin_epoch(&mut self, w: f64, now: Time) {
         let curve = &mut self.curve;
         curve.epoch = Some(now);
         curve.origin = curve.w_max.max(w);
@@ -160,7 +157,7 @@ impl Cubic {
         }
     }
 
-    fn note_rtt(&mut self, ev: &AckEvent) {
+    fn note_rtt(&mut self, w: &mut Window, ev: &AckEvent) {
         let Some(rtt) = ev.rtt else { return };
         // Linux: samples of the first second after a loss tell of the queue that caused it.
         if self.curve.epoch.is_some_and(|e| ev.now.since(e) < Duration::from_secs(1)) {
@@ -168,23 +165,22 @@ impl Cubic {
         }
         let delay_min = self.curve.delay_min.map_or(rtt, |d| d.min(rtt));
         self.curve.delay_min = Some(delay_min);
-        self.slow_start.on_ack(ev, delay_min, &mut self.window);
+        w.watch(ev, delay_min);
     }
 
-    /// RFC 9438 §4.2 to §4.5.
-    fn grow_rfc(&mut self, ev: &AckEvent, acked: f64) {
+    /// RFC 9438 §4.2 to §4.5: what W becomes.
+    fn grow_rfc(&mut self, w: f64, ev: &AckEvent, acked: f64) -> f64 {
         let now = ev.now;
         if self.curve.epoch.is_none() {
-            self.begin_epoch(now);
+            self.begin_epoch(w, now);
         }
         let t = now.since(self.curve.epoch.expect("just begun")).as_secs_f64();
-        let w = self.window.cwnd;
         self.grow_estimate_rfc(acked / w);
         if self.reno_friendly && self.w_cubic(t) < self.curve.w_est {
-            self.window.cwnd = w.max(self.curve.w_est);
+            w.max(self.curve.w_est)
         } else {
             let target = self.w_cubic(t + ev.srtt.as_secs_f64()).clamp(w, 1.5 * w);
-            self.window.cwnd += (target - w) * acked / w;
+            w + (target - w) * acked / w
         }
     }
 
@@ -196,8 +192,8 @@ impl Cubic {
     }
 
     /// Linux: segments to be acknowledged for each one that W grows.
-    fn count_linux(&mut self, now: Time, acked: f64) -> f64 {
-        let w = self.window.cwnd.floor();
+    fn count_linux(&mut self, cwnd: f64, now: Time, acked: f64) -> f64 {
+        let w = cwnd.floor();
         self.curve.est_credit += acked;
         if w == self.curve.counted_for && now.since(self.curve.counted_at) <= RECOUNT {
             return self.curve.count;
@@ -207,7 +203,7 @@ impl Cubic {
         let epoch = match self.curve.epoch {
             Some(epoch) => epoch,
             None => {
-                self.begin_epoch(now);
+                self.begin_epoch(cwnd, now);
                 self.curve.est_credit = acked;
                 now
             }
@@ -241,26 +237,6 @@ impl Cubic {
         if curve.w_est > w { (w / (curve.w_est - w)).floor() } else { f64::INFINITY }
     }
 
-    /// Remembers where the loss happened and returns the new ssthresh, in segments (RFC 9438 §4.6, §4.7).
-    fn decrease(&mut self, flight_size: u64) -> f64 {
-        let w = self.window.cwnd;
-        self.prior = Some(self.curve.clone());
-        self.curve.cwnd_prior = w;
-        self.curve.w_max = match self.fast_convergence && w < self.curve.w_max {
-            true => w * (1.0 + self.beta) / 2.0,
-            false => w,
-        };
-        self.curve.epoch = None;
-        self.slow_start.on_congestion();
-        match self.rfc {
-            true => (self.window.used(flight_size) * self.beta).max(2.0),
-            false => {
-                self.curve.w_max = self.curve.w_max.floor();
-                (w * self.beta).floor().max(2.0)
-            }
-        }
-    }
-
     /// Time in which the sender did not use its window is not counted (RFC 9438 §5.8, Linux after idle).
     fn shift_epoch(&mut self, now: Time, by: Duration) {
         if let Some(epoch) = &mut self.curve.epoch {
@@ -269,45 +245,51 @@ impl Cubic {
     }
 }
 
-impl CongestionControl for Cubic {
-    fn on_ack(&mut self, ev: &AckEvent) {
-        self.note_rtt(ev);
-        let since_last = ev.now.since(self.last_ack);
-        self.last_ack = ev.now;
-        if !ev.may_grow {
-            if self.rfc && ev.phase == Phase::Open {
-                self.shift_epoch(ev.now, since_last);
-            }
-            return;
+impl WindowLaw for Cubic {
+    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
+        self.note_rtt(w, ev);
+        let since_last = ev.now.since(std::mem::replace(&mut self.last_ack, ev.now));
+        if self.rfc && !ev.may_grow && ev.phase == Phase::Open {
+            self.shift_epoch(ev.now, since_last);
         }
-        let mut acked = self.window.segments(ev.acked_bytes);
-        if self.window.in_slow_start() {
-            acked = self.slow_start.grow(acked, &mut self.window);
+    }
+
+    fn avoid(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        match self.rfc {
+            true => w.cwnd = self.grow_rfc(w.cwnd, ev, acked),
+            false => w.add_credit(self.count_linux(w.cwnd, ev.now, acked), acked),
         }
-        if acked > 0.0 {
-            if self.rfc {
-                self.grow_rfc(ev, acked);
-            } else {
-                let count = self.count_linux(ev.now, acked);
-                self.window.add_credit(count, acked);
+    }
+
+    /// β W; remembers where the loss happened (RFC 9438 §4.6, §4.7).
+    fn decrease(&mut self, w: &Window, _now: Time, flight_size: u64) -> f64 {
+        self.prior = Some(self.curve.clone());
+        self.curve.cwnd_prior = w.cwnd;
+        self.curve.w_max = match self.fast_convergence && w.cwnd < self.curve.w_max {
+            true => w.cwnd * (1.0 + self.beta) / 2.0,
+            false => w.cwnd,
+        };
+        self.curve.epoch = None;
+        match self.rfc {
+            true => (w.used(flight_size) * self.beta).max(2.0),
+            false => {
+                self.curve.w_max = self.curve.w_max.floor();
+                (w.cwnd * self.beta).floor().max(2.0)
             }
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        let reduced = self.window.used(ev.flight_size) * self.beta;
-        let ssthresh = self.decrease(ev.flight_size);
-        self.window.reduce(ssthresh);
+    fn on_congestion(&mut self, w: &mut Window, ev: &CongestionEvent) {
+        let reduced = w.used(ev.flight_size) * self.beta;
+        w.reduce(self.decrease(w, ev.now, ev.flight_size));
         if self.rfc && ev.signal == Signal::Ecn {
             // §4.6: an ECN echo may take W to one segment, ssthresh stays at two.
-            self.window.cwnd = self.window.cwnd.min(reduced.max(1.0));
+            w.cwnd = w.cwnd.min(reduced.max(1.0));
         }
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let ssthresh = ev.first.then(|| self.decrease(ev.flight_size));
-        self.window.time_out(ssthresh);
-        self.slow_start.on_timeout();
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
+        w.time_out(ev.first.then(|| self.decrease(w, ev.now, ev.flight_size)));
         if self.rfc {
             // §4.8: the next congestion avoidance begins at its own W_max, so K = 0.
             self.curve.w_max = 0.0;
@@ -317,32 +299,20 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
+    fn on_undo(&mut self, w: &mut Window, _ev: &UndoEvent) {
+        w.undo();
         if let Some(prior) = self.prior.take().filter(|_| self.rfc) {
             self.curve = prior; // §4.9
         }
     }
 
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
     /// Linux counts from the last segment sent; the RFC's variant from the last ACK, up to which it has counted.
-    fn on_idle(&mut self, ev: &IdleEvent) {
+    fn on_idle(&mut self, _w: &mut Window, ev: &IdleEvent) {
         let since_ack = ev.now.since(std::mem::replace(&mut self.last_ack, ev.now));
         self.shift_epoch(ev.now, if self.rfc { since_ack } else { ev.idle });
     }
 
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("w_max_segments", self.curve.w_max);
         record("w_est_segments", self.curve.w_est);
         record("k_s", self.curve.k);
@@ -352,16 +322,21 @@ impl CongestionControl for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::{CongestionControl, Context, RestartEvent};
     use crate::params::{Flavour, Given};
 
     const MSS: u64 = 1000;
 
-    fn law(flavour: Flavour, w: u32, given: &[(&str, Given)]) -> Cubic {
+    fn law(flavour: Flavour, w: u32, given: &[(&str, Given)]) -> Windowed<Cubic> {
         let cx = Context { initial_window: w, initial_ssthresh: Some(1), flavour, ..Context::new(MSS as u32) };
-        let given: Vec<_> = given.iter().map(|(n, g)| (n.to_string(), g.clone())).collect();
-        Cubic::new(&cx, &Params::resolve(ENTRY.params, &given, flavour).unwrap())
+        made(&cx, given)
     }
-    fn loss(law: &mut Cubic) {
+    fn made(cx: &Context, given: &[(&str, Given)]) -> Windowed<Cubic> {
+        let given: Vec<_> = given.iter().map(|(n, g)| (n.to_string(), g.clone())).collect();
+        let params = Params::resolve(ENTRY.params, &given, cx.flavour).unwrap();
+        Windowed::new(cx, SlowStart::new(params.word("hystart"), cx), Cubic::new(&params))
+    }
+    fn loss(law: &mut Windowed<Cubic>) {
         let flight_size = law.cwnd();
         let (now, srtt) = (Time::ZERO, Duration::ZERO);
         law.on_congestion(&CongestionEvent { now, signal: Signal::Loss, flight_size, srtt, min_rtt: srtt });
@@ -376,10 +351,10 @@ mod tests {
         assert!((a - b).abs() <= tolerance, "{a} is not {b} ± {tolerance}");
     }
     /// A law whose epoch began at time zero after a loss at `w`.
-    fn after_loss_at(flavour: Flavour, w: u32) -> Cubic {
+    fn after_loss_at(flavour: Flavour, w: u32) -> Windowed<Cubic> {
         let mut law = law(flavour, w, &[]);
         loss(&mut law);
-        law.begin_epoch(Time::ZERO);
+        law.law.begin_epoch(law.window.cwnd, Time::ZERO);
         law
     }
 
@@ -431,7 +406,7 @@ mod tests {
         let step = |reno_friendly| {
             let mut law = law(Flavour::Paper, 100, &[("reno_friendly", Given::Flag(reno_friendly))]);
             loss(&mut law);
-            law.begin_epoch(Time::ZERO);
+            law.law.begin_epoch(law.window.cwnd, Time::ZERO);
             (0..33).for_each(|_| law.grow_estimate_rfc(1.0));
             close(law.w_cubic(0.99), 86.56, 0.005);
             law.on_ack(&ack_at(Time::ZERO + secs(0.99), secs(0.03)));
@@ -501,7 +476,7 @@ mod tests {
         let mut law = law(Flavour::Linux, 100, &[]);
         law.curve.delay_min = Some(secs(0.1));
         loss(&mut law);
-        let count = |law: &mut Cubic, t: f64| law.count_linux(Time::ZERO + secs(t), 1.0);
+        let count = |law: &mut Windowed<Cubic>, t: f64| law.law.count_linux(law.window.cwnd, Time::ZERO + secs(t), 1.0);
         assert_eq!(count(&mut law, 0.0), 23.0);
         assert_eq!(count(&mut law, 0.031), 23.0);
         assert_eq!(count(&mut law, 1.0), 3.0); // 70/(88 − 70)
@@ -515,7 +490,7 @@ mod tests {
     #[test]
     fn linux_searches_before_the_first_loss() {
         let mut law = law(Flavour::Linux, 100, &[]);
-        assert_eq!(law.count_linux(Time::ZERO, 1.0), 20.0);
+        assert_eq!(law.law.count_linux(law.window.cwnd, Time::ZERO, 1.0), 20.0);
     }
 
     /// Linux: W_est gains one per 15/8 W acknowledged and W follows it within a window.
@@ -576,7 +551,7 @@ mod tests {
     #[test]
     fn hystart_ends_slow_start() {
         let cx = Context { initial_window: 64, ..Context::new(MSS as u32) };
-        let mut law = Cubic::new(&cx, &Params::resolve(ENTRY.params, &[], Flavour::Linux).unwrap());
+        let mut law = made(&cx, &[]);
         let ms = Duration::from_millis;
         for (i, rtt) in [40].into_iter().chain([60; 12]).enumerate() {
             let snd_una = 1 + i as u64;
@@ -603,7 +578,7 @@ mod tests {
     #[test]
     fn the_first_slow_start_sets_cwnd_prior() {
         let mut law = law(Flavour::Paper, 100, &[]);
-        law.begin_epoch(Time::ZERO);
+        law.law.begin_epoch(law.window.cwnd, Time::ZERO);
         law.grow_estimate_rfc(1.0);
         close(law.curve.w_est, 101.0, 1e-9);
         close(law.curve.cwnd_prior, 100.0, 0.0);
@@ -617,7 +592,7 @@ mod tests {
         law.curve.delay_min = Some(secs(0.1));
         loss(&mut law);
         for (t, count) in [(0.0, 70.0), (0.0312, 70.0), (0.0313, 53.0), (60.0, 2.0)] {
-            assert_eq!(law.count_linux(Time::ZERO + secs(t), 1.0), count, "at {t} s");
+            assert_eq!(law.law.count_linux(law.window.cwnd, Time::ZERO + secs(t), 1.0), count, "at {t} s");
         }
     }
 
@@ -626,7 +601,7 @@ mod tests {
     fn the_first_ack_of_an_epoch_counts() {
         let mut law = law(Flavour::Linux, 100, &[]);
         loss(&mut law);
-        law.count_linux(Time::ZERO, 2.0);
+        law.law.count_linux(law.window.cwnd, Time::ZERO, 2.0);
         close(law.curve.est_credit, 2.0, 0.0);
     }
 
@@ -660,7 +635,7 @@ mod tests {
     fn a_window_above_its_curve_stays() {
         let mut law = law(Flavour::Paper, 100, &[("reno_friendly", Given::Flag(false))]);
         loss(&mut law);
-        law.begin_epoch(Time::ZERO);
+        law.law.begin_epoch(law.window.cwnd, Time::ZERO);
         law.window.cwnd = 90.0;
         law.on_ack(&ack_at(Time::ZERO, secs(0.1)));
         assert_eq!(law.window.cwnd, 90.0);
@@ -688,7 +663,7 @@ mod tests {
     #[test]
     fn hystart_plus_plus_watches_the_first_slow_start_only() {
         let given = [("hystart", Given::Text("hystart++".into()))];
-        let grown = |before: fn(&mut Cubic)| {
+        let grown = |before: fn(&mut Windowed<Cubic>)| {
             let mut law = law(Flavour::Paper, 100, &given);
             law.window.ssthresh = f64::INFINITY;
             before(&mut law);
@@ -697,7 +672,7 @@ mod tests {
             law.window.cwnd - w
         };
         assert_eq!(grown(|_| {}), 8.0);
-        let undone = |law: &mut Cubic| {
+        let undone = |law: &mut Windowed<Cubic>| {
             loss(law);
             law.on_undo(&UndoEvent { now: Time::ZERO });
         };

@@ -9,18 +9,18 @@
 //! holds W still during the round trip after a reduction; the RFC asks for none of that.
 
 use super::reno::Reno;
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, EcnUse, Entry, RestartEvent, TimeoutEvent, UndoEvent,
-};
+use super::{AckEvent, Build, CongestionEvent, Context, EcnUse, Entry, TimeoutEvent, Window, WindowLaw, Windowed};
 use crate::estimate::Round;
 use crate::params::{Flavour, Kind, Params, Spec, Value};
+use crate::slow_start::SlowStart;
+use crate::units::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "dctcp",
     summary: "reduces by the share of bytes that were marked",
     source: "RFC 8257; Alizadeh et al., SIGCOMM 2010; Linux tcp_dctcp.c",
     params: PARAMS,
-    build: Build::Native(|cx, params| Box::new(Dctcp::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Dctcp::new(cx, params)))),
 };
 
 const PARAMS: &[Spec] = &[
@@ -45,6 +45,37 @@ const PARAMS: &[Spec] = &[
 /// Linux's unit of α.
 const UNIT: f64 = 1024.0;
 
+/// Marks are answered once per window of data, and not in one in which a loss was.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answer {
+    /// They are answered again once this is acknowledged.
+    until: u64,
+    /// A loss was answered; its window is the one of the next ACK.
+    lost: bool,
+}
+
+impl Answer {
+    /// Whether this ACK belongs to a window in which something was answered.
+    pub fn is_given(&mut self, ev: &AckEvent) -> bool {
+        if std::mem::take(&mut self.lost) {
+            self.until = ev.snd_nxt;
+        }
+        ev.snd_una <= self.until
+    }
+    /// Marks are answered.
+    pub fn on_marks(&mut self, ev: &AckEvent) {
+        self.until = ev.snd_nxt;
+    }
+    /// A loss is answered.
+    pub fn on_loss(&mut self) {
+        self.lost = true;
+    }
+    /// After a timeout the next mark is answered.
+    pub fn on_timeout(&mut self) {
+        self.until = 0;
+    }
+}
+
 /// DCTCP's window law: Reno's but for marks.
 struct Dctcp {
     reno: Reno,
@@ -54,10 +85,9 @@ struct Dctcp {
     round: Round,
     delivered: u64,
     marked: u64,
-    /// Marks reduce W again once this is acknowledged.
-    reduced_until: u64,
-    /// A loss was answered; its window is the one of the next ACK.
-    lost: bool,
+    answer: Answer,
+    /// W holds still: it was reduced by this ACK, or in Linux by one of the round trip before.
+    rests: bool,
     flavour: Flavour,
 }
 
@@ -70,8 +100,8 @@ impl Dctcp {
             round: Round::default(),
             delivered: 0,
             marked: 0,
-            reduced_until: 0,
-            lost: false,
+            answer: Answer::default(),
+            rests: false,
             flavour: cx.flavour,
         }
     }
@@ -90,65 +120,55 @@ impl Dctcp {
     }
 
     /// W (1 − α/2).
-    fn reduced(&self) -> f64 {
-        let w = self.reno.window.cwnd;
+    fn reduced(&self, w: f64) -> f64 {
         let cut = w * self.alpha / 2.0;
         let cut = if self.flavour == Flavour::Linux { cut.floor() } else { cut };
         (w - cut).max(2.0)
     }
 }
 
-impl CongestionControl for Dctcp {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Dctcp {
+    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
         self.delivered += ev.delivered_bytes;
         self.marked += ev.ce_bytes.min(ev.delivered_bytes);
         if self.delivered > 0 && self.round.is_over(ev.snd_una, ev.snd_nxt) {
             self.update(self.marked as f64 / self.delivered as f64);
             (self.delivered, self.marked) = (0, 0);
         }
-        if std::mem::take(&mut self.lost) {
-            self.reduced_until = ev.snd_nxt;
-        }
-        let reducing = ev.snd_una <= self.reduced_until;
-        if ev.ce_bytes > 0 && !reducing {
-            self.reduced_until = ev.snd_nxt;
-            self.reno.window.reduce(self.reduced());
-        } else if !(reducing && self.flavour == Flavour::Linux) {
-            self.reno.on_ack(ev);
+        let answered = self.answer.is_given(ev);
+        self.rests = answered && self.flavour == Flavour::Linux;
+        if ev.ce_bytes > 0 && !answered {
+            self.answer.on_marks(ev);
+            w.reduce(self.reduced(w.cwnd));
+            self.rests = true;
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        self.lost = true;
-        self.reno.on_congestion(ev);
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        if !self.rests {
+            self.reno.grow(w, acked, ev);
+        }
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        self.reduced_until = 0;
-        self.reno.on_timeout(ev);
+    fn decrease(&mut self, w: &Window, now: Time, flight_size: u64) -> f64 {
+        self.reno.decrease(w, now, flight_size)
     }
 
-    fn on_undo(&mut self, ev: &UndoEvent) {
-        self.reno.on_undo(ev);
+    fn on_congestion(&mut self, w: &mut Window, ev: &CongestionEvent) {
+        self.answer.on_loss();
+        self.reno.on_congestion(w, ev);
     }
 
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.reno.on_restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.reno.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.reno.ssthresh()
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
+        self.answer.on_timeout();
+        self.reno.on_timeout(w, ev);
     }
 
     fn ecn(&self) -> EcnUse {
         EcnUse::Dctcp
     }
 
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("alpha", self.alpha);
     }
 }
@@ -156,18 +176,18 @@ impl CongestionControl for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Signal;
+    use crate::cc::{CongestionControl, Signal};
     use crate::units::{Duration, Time};
 
     const BOTH: [Flavour; 2] = [Flavour::Linux, Flavour::Paper];
 
-    fn law(flavour: Flavour, w: u32) -> Dctcp {
+    fn law(flavour: Flavour, w: u32) -> Windowed<Dctcp> {
         let cx = Context { initial_window: w, initial_ssthresh: Some(1), flavour, ..Context::new(1000) };
-        Dctcp::new(&cx, &Params::resolve(PARAMS, &[], flavour).unwrap())
+        Windowed::new(&cx, SlowStart::Standard, Dctcp::new(&cx, &Params::resolve(PARAMS, &[], flavour).unwrap()))
     }
 
     /// An ACK of a whole window of `segments`, of which `marked` carried a mark; the next begins with it.
-    fn window(law: &mut Dctcp, segments: u64, marked: u64) {
+    fn window(law: &mut Windowed<Dctcp>, segments: u64, marked: u64) {
         let snd_una = law.round.end + 1;
         law.on_ack(&AckEvent {
             acked_bytes: 1000 * segments,
@@ -229,11 +249,11 @@ mod tests {
                 ..AckEvent::default()
             };
             law.on_ack(&marked(1000));
-            assert!((law.reno.window.cwnd - w).abs() < 1e-3, "{}", law.reno.window.cwnd);
+            assert!((law.window.cwnd - w).abs() < 1e-3, "{}", law.window.cwnd);
             law.on_ack(&marked(101_000));
-            assert!((law.reno.window.cwnd - w).abs() < 1e-3, "the same window");
+            assert!((law.window.cwnd - w).abs() < 1e-3, "the same window");
             law.on_ack(&marked(101_001));
-            assert!(law.reno.window.cwnd < 0.6 * w);
+            assert!(law.window.cwnd < 0.6 * w);
         }
     }
 
@@ -263,7 +283,11 @@ mod tests {
     fn growth_is_renos() {
         for (flavour, rests) in [(Flavour::Linux, true), (Flavour::Paper, false)] {
             let cx = Context { initial_window: 10, flavour, ..Context::new(1000) };
-            let mut law = Dctcp::new(&cx, &Params::resolve(PARAMS, &[], flavour).unwrap());
+            let mut law = Windowed::new(
+                &cx,
+                SlowStart::Standard,
+                Dctcp::new(&cx, &Params::resolve(PARAMS, &[], flavour).unwrap()),
+            );
             let ack = |snd_una, ce_bytes| AckEvent {
                 acked_bytes: 1000,
                 delivered_bytes: 1000,

@@ -15,11 +15,13 @@
 //! several packets the average weighs them all.
 
 use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
-    Window,
+    AckEvent, Build, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent, Window, WindowLaw,
+    Windowed,
 };
 use crate::estimate::Round;
 use crate::params::{Kind, Params, Spec, Value};
+use crate::slow_start::SlowStart;
+use crate::units::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "fast",
@@ -67,7 +69,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "a: below mi_threshold alpha is a W; 0 leaves alpha as it is, always",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Fast::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Fast::new(cx, params)))),
 };
 
 const MIN_WINDOW: f64 = 2.0;
@@ -80,7 +82,6 @@ pub struct Fast {
     /// In seconds.
     mi_threshold: f64,
     mi_gain: f64,
-    window: Window,
     /// baseRTT: smallest RTT of the connection, and the average one, in seconds; not finite before the first sample.
     base_rtt: f64,
     avg_rtt: f64,
@@ -95,16 +96,14 @@ pub struct Fast {
 impl Fast {
     /// The law for a new connection.
     pub fn new(cx: &Context, params: &Params) -> Self {
-        let window = Window::new(cx);
         Fast {
             alpha: params.number("alpha"),
             gamma: params.number("gamma"),
             update_rtts: params.number("update_rtts"),
             mi_threshold: params.number("mi_threshold") / 1000.0,
             mi_gain: params.number("mi_gain"),
-            target: window.cwnd,
+            target: f64::from(cx.initial_window),
             step: 0.0,
-            window,
             base_rtt: f64::INFINITY,
             avg_rtt: f64::NAN,
             round: Round::default(),
@@ -113,9 +112,9 @@ impl Fast {
     }
 
     /// avgRTT ← (1 − η) avgRTT + η RTT with η = min(3/W, 1/4) for each packet.
-    fn estimate(&mut self, rtt: f64, packets: f64) {
+    fn estimate(&mut self, w: f64, rtt: f64, packets: f64) {
         self.base_rtt = self.base_rtt.min(rtt);
-        let weight = (3.0 * packets / self.window.cwnd).min(0.25);
+        let weight = (3.0 * packets / w).min(0.25);
         self.avg_rtt = if self.avg_rtt.is_nan() { rtt } else { self.avg_rtt + weight * (rtt - self.avg_rtt) };
     }
 
@@ -130,118 +129,111 @@ impl Fast {
     }
 
     /// min(2 W, (1 − γ) W + γ (baseRTT/RTT · W + α)) (eq. 5), from which the next round trip starts.
-    fn next_window(&self) -> f64 {
-        let w = self.window.cwnd;
+    fn next_window(&self, w: f64) -> f64 {
         let alpha = if self.mi_gain > 0.0 && self.queue_is_small() { self.mi_gain * w } else { self.alpha };
         (2.0 * w).min((1.0 - self.gamma) * w + self.gamma * (self.ratio() * w + alpha))
     }
 
-    fn update(&mut self) {
-        let w = self.window.cwnd;
-        self.target = self.next_window().max(MIN_WINDOW);
-        self.step = (self.target - w) / w;
-        if self.target < w {
-            self.window.step_down(self.target);
+    fn update(&mut self, w: &mut Window) {
+        self.target = self.next_window(w.cwnd).max(MIN_WINDOW);
+        self.step = (self.target - w.cwnd) / w.cwnd;
+        if self.target < w.cwnd {
+            w.step_down(self.target);
         }
     }
 
     /// Begins to count round trips afresh: the window stays until the next update.
-    fn freeze(&mut self, snd_nxt: u64) {
-        self.target = self.window.cwnd;
+    fn freeze(&mut self, w: f64, snd_nxt: u64) {
+        self.target = w;
         self.round.begin(snd_nxt);
         self.rounds = 0.0;
     }
 
-    fn slow_start(&mut self, ev: &AckEvent) {
+    fn slow_start(&mut self, w: &mut Window, ev: &AckEvent) {
         if !self.queue_is_small() {
-            self.window.ssthresh = self.window.cwnd;
+            w.ssthresh = w.cwnd;
         } else if ev.may_grow {
-            self.window.slow_start(self.window.segments(ev.acked_bytes));
+            w.slow_start(w.segments(ev.acked_bytes));
         }
-        self.freeze(ev.snd_nxt);
+        self.freeze(w.cwnd, ev.snd_nxt);
     }
 }
 
-impl CongestionControl for Fast {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Fast {
+    fn on_ack(&mut self, w: &mut Window, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
-            self.estimate(rtt.as_secs_f64(), self.window.segments(ev.delivered_bytes));
+            self.estimate(w.cwnd, rtt.as_secs_f64(), w.segments(ev.delivered_bytes));
         }
-        if ev.phase != Phase::Open {
-            // A timeout's slow start goes on; what was lost stands out of the way of the estimate.
-            match self.window.in_slow_start() {
-                true => self.slow_start(ev),
-                false => self.freeze(ev.snd_nxt),
-            }
-        } else if self.window.in_slow_start() {
-            self.slow_start(ev);
+        if w.in_slow_start() {
+            self.slow_start(w, ev); // a timeout's too
+        } else if ev.phase != Phase::Open {
+            self.freeze(w.cwnd, ev.snd_nxt); // what was lost stands out of the way of the estimate
         } else {
-            if ev.may_grow && self.window.cwnd < self.target {
-                let grown = self.window.cwnd + self.step * self.window.segments(ev.acked_bytes);
-                self.window.cwnd = grown.min(self.target);
+            if ev.may_grow && w.cwnd < self.target {
+                let grown = w.cwnd + self.step * w.segments(ev.acked_bytes);
+                w.cwnd = grown.min(self.target);
             }
             if self.round.is_over(ev.snd_una, ev.snd_nxt) {
                 self.rounds += 1.0;
                 if self.rounds >= self.update_rtts {
                     self.rounds = 0.0;
-                    self.update();
+                    self.update(w);
                 }
             }
         }
     }
 
-    fn on_congestion(&mut self, _ev: &CongestionEvent) {
-        self.window.reduce((self.window.cwnd / 2.0).max(MIN_WINDOW));
-        self.target = self.window.cwnd;
+    fn decrease(&mut self, w: &Window, _now: Time, _flight_size: u64) -> f64 {
+        (w.cwnd / 2.0).max(MIN_WINDOW)
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let half = (self.window.cwnd / 2.0).max(MIN_WINDOW);
-        self.window.time_out(ev.first.then_some(half));
-        self.target = self.window.cwnd;
+    fn on_congestion(&mut self, w: &mut Window, ev: &CongestionEvent) {
+        w.reduce(self.decrease(w, ev.now, ev.flight_size));
+        self.target = w.cwnd;
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-        self.target = self.window.cwnd;
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
+        w.time_out(ev.first.then(|| self.decrease(w, ev.now, ev.flight_size)));
+        self.target = w.cwnd;
     }
 
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-        self.target = self.window.cwnd;
+    fn on_undo(&mut self, w: &mut Window, _ev: &UndoEvent) {
+        w.undo();
+        self.target = w.cwnd;
     }
 
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
+    fn on_restart(&mut self, w: &mut Window, ev: &RestartEvent) {
+        w.restart(ev);
+        self.target = w.cwnd;
     }
 
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         let known = self.base_rtt.is_finite();
         record("base_rtt_s", if known { self.base_rtt } else { f64::NAN });
         record("avg_rtt_s", self.avg_rtt);
-        record("queued_segments", self.window.cwnd * (1.0 - self.ratio()));
+        record("queued_segments", w.cwnd * (1.0 - self.ratio()));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Signal;
     use crate::cc::closed_loop::{Loop, MSS};
+    use crate::cc::{CongestionControl, Signal};
     use crate::params::{Flavour, Given};
     use crate::units::{Duration, Time};
 
-    fn law(w: u32, ssthresh: Option<u64>, given: &[(&str, f64)]) -> Fast {
+    fn law(w: u32, ssthresh: Option<u64>, given: &[(&str, f64)]) -> Windowed<Fast> {
         let given: Vec<_> = given.iter().map(|(n, x)| (n.to_string(), Given::Number(*x))).collect();
         let cx = Context { initial_window: w, initial_ssthresh: ssthresh, ..Context::new(MSS as u32) };
-        Fast::new(&cx, &Params::resolve(ENTRY.params, &given, Flavour::Paper).unwrap())
+        Windowed::new(
+            &cx,
+            SlowStart::Standard,
+            Fast::new(&cx, &Params::resolve(ENTRY.params, &given, Flavour::Paper).unwrap()),
+        )
     }
     /// An ACK of one segment; `una` and the law's window tell where the round stands.
-    fn ack(law: &mut Fast, una: &mut u64, rtt_ms: u64) {
+    fn ack(law: &mut Windowed<Fast>, una: &mut u64, rtt_ms: u64) {
         *una += MSS;
         law.on_ack(&AckEvent {
             acked_bytes: MSS,
@@ -268,7 +260,11 @@ mod tests {
         ] {
             let mut fast = law(w, Some(1), &[("alpha", alpha), ("mi_gain", 0.0)]);
             (fast.base_rtt, fast.avg_rtt) = (base, rtt);
-            assert!((fast.next_window() - next).abs() < 5e-4, "{w} {rtt}: {}", fast.next_window());
+            assert!(
+                (fast.next_window(fast.window.cwnd) - next).abs() < 5e-4,
+                "{w} {rtt}: {}",
+                fast.next_window(fast.window.cwnd)
+            );
         }
     }
 
@@ -278,7 +274,11 @@ mod tests {
         for (rtt, next) in [(0.1, 1500.0), (0.1007, 1496.5), (0.1008, 1006.03)] {
             let mut fast = law(1000, Some(1), &[("alpha", 20.0)]);
             (fast.base_rtt, fast.avg_rtt) = (0.1, rtt);
-            assert!((fast.next_window() - next).abs() < 0.1, "{rtt}: {}", fast.next_window());
+            assert!(
+                (fast.next_window(fast.window.cwnd) - next).abs() < 0.1,
+                "{rtt}: {}",
+                fast.next_window(fast.window.cwnd)
+            );
         }
     }
 
@@ -288,7 +288,7 @@ mod tests {
         for (w, packets, avg) in [(100, 1.0, 0.1006), (6, 1.0, 0.105), (100, 2.0, 0.1012)] {
             let mut fast = law(w, Some(1), &[]);
             fast.avg_rtt = 0.1;
-            fast.estimate(0.12, packets);
+            fast.law.estimate(fast.window.cwnd, 0.12, packets);
             assert!((fast.avg_rtt - avg).abs() < 1e-9, "{}", fast.avg_rtt);
         }
     }

@@ -10,12 +10,11 @@
 //! The RFC writes p(w) = 0.078/w^1.2, computed its table with 1/(12.8 w^1.2), and quotes a = 72 at 83000 from the exact
 //! line through its two points. The table's coefficient is taken: it is the only one that gives the table.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
-};
+use super::{AckEvent, Build, Entry, Window, WindowLaw, Windowed};
 use crate::math::{exp, ln};
 use crate::params::{Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
+use crate::units::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hstcp",
@@ -40,7 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whether a and b come from the RFC's table, rounded as Linux does, or from its formulas",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Hstcp::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::limited(params), Hstcp::new(params)))),
 };
 
 /// Up to this window it is Reno.
@@ -74,37 +73,28 @@ fn a(w: f64) -> f64 {
 pub struct Hstcp {
     ack_counting: bool,
     linux: bool,
-    window: Window,
-    slow_start: SlowStart,
     /// Linux's row of the table, from 0.
     row: usize,
 }
 
 impl Hstcp {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
-        Hstcp {
-            ack_counting: params.flag("ack_counting"),
-            linux: params.word("variant") == "linux",
-            window: Window::new(cx),
-            slow_start: SlowStart::limited(params.number("max_ssthresh")),
-            row: 0,
-        }
+    pub fn new(params: &Params) -> Self {
+        Hstcp { ack_counting: params.flag("ack_counting"), linux: params.word("variant") == "linux", row: 0 }
     }
 
     /// The increase per RTT at W.
-    fn increase(&self) -> f64 {
-        if self.linux { (self.row + 1) as f64 } else { a(self.window.cwnd) }
+    fn increase(&self, w: &Window) -> f64 {
+        if self.linux { (self.row + 1) as f64 } else { a(w.cwnd) }
     }
 
     /// The share that a loss takes at W.
-    fn decrease(&self) -> f64 {
-        if self.linux { (256.0 * b(f64::from(TABLE[self.row]))).floor() / 256.0 } else { b(self.window.cwnd) }
+    fn share(&self, w: &Window) -> f64 {
+        if self.linux { (256.0 * b(f64::from(TABLE[self.row]))).floor() / 256.0 } else { b(w.cwnd) }
     }
 
     /// Linux: the first row that is not below W, or the last.
-    fn find_row(&mut self) {
-        let w = self.window.cwnd.floor();
+    fn find_row(&mut self, w: f64) {
         while self.row + 1 < TABLE.len() && w > f64::from(TABLE[self.row]) {
             self.row += 1;
         }
@@ -112,66 +102,44 @@ impl Hstcp {
             self.row -= 1;
         }
     }
-
-    fn decreased(&self, flight_size: u64) -> f64 {
-        let (w, b) = (self.window.cwnd, self.decrease());
-        match self.linux {
-            true => (w.floor() - (w.floor() * b).floor()).max(2.0),
-            false => (self.window.used(flight_size) * (1.0 - b)).max(2.0),
-        }
-    }
 }
 
-impl CongestionControl for Hstcp {
-    fn on_ack(&mut self, ev: &AckEvent) {
-        if !ev.may_grow {
-            return;
-        }
-        let mut acked = self.window.segments(ev.acked_bytes);
-        if self.window.in_slow_start() {
-            let left = self.slow_start.grow(acked, &mut self.window);
-            acked = if self.linux { 0.0 } else { left };
+impl WindowLaw for Hstcp {
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        let left = if w.in_slow_start() {
+            let left = w.slow_start(acked);
+            if self.linux { 0.0 } else { left }
         } else if self.ack_counting {
-            acked = acked.min(1.0);
-        }
-        if acked > 0.0 {
-            let w = self.window.cwnd;
-            if self.linux {
-                self.find_row(); // only here: a loss takes what the last ACK found
-                self.window.add_credit(w.floor(), self.increase() * acked);
-            } else {
-                self.window.add_fraction(w, self.increase() * acked);
-            }
+            acked.min(1.0)
+        } else {
+            acked
+        };
+        if left > 0.0 {
+            self.avoid(w, left, ev);
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        self.window.reduce(self.decreased(ev.flight_size));
+    /// W += a(W)/W for each segment acknowledged.
+    fn avoid(&mut self, w: &mut Window, acked: f64, _ev: &AckEvent) {
+        if self.linux {
+            self.find_row(w.cwnd.floor()); // only here: a loss takes what the last ACK found
+            w.add_credit(w.cwnd.floor(), self.increase(w) * acked);
+        } else {
+            w.add_fraction(w.cwnd, self.increase(w) * acked);
+        }
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        self.window.time_out(ev.first.then(|| self.decreased(ev.flight_size)));
+    fn decrease(&mut self, w: &Window, _now: Time, flight_size: u64) -> f64 {
+        let b = self.share(w);
+        match self.linux {
+            true => (w.cwnd.floor() - (w.cwnd.floor() * b).floor()).max(2.0),
+            false => (w.used(flight_size) * (1.0 - b)).max(2.0),
+        }
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
-        record("increase_segments", self.increase());
-        record("decrease_share", self.decrease());
+    fn signals(&self, w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
+        record("increase_segments", self.increase(w));
+        record("decrease_share", self.share(w));
     }
 }
 
@@ -181,8 +149,8 @@ mod tests {
     use crate::cc::testing::{ack, law_of, lose};
     use crate::params::{Flavour, Given};
 
-    fn law(flavour: Flavour, w: u32, given: &[(&str, Given)]) -> Hstcp {
-        law_of(&ENTRY, flavour, w, given, Hstcp::new)
+    fn law(flavour: Flavour, w: u32, given: &[(&str, Given)]) -> Windowed<Hstcp> {
+        law_of(&ENTRY, flavour, w, given, |_, params| Hstcp::new(params))
     }
     fn close(a: f64, b: f64, tolerance: f64) {
         assert!((a - b).abs() <= tolerance, "{a} is not {b} ± {tolerance}");
@@ -229,7 +197,7 @@ mod tests {
         ];
         for (row, md) in (46..73).zip(md) {
             law.row = row;
-            assert_eq!(law.decrease() * 256.0, f64::from(md), "w = {}", TABLE[row]);
+            assert_eq!(law.share(&law.window) * 256.0, f64::from(md), "w = {}", TABLE[row]);
         }
     }
 
@@ -256,7 +224,7 @@ mod tests {
         {
             let mut law = law(Flavour::Linux, w, &[]);
             ack(&mut law, 1);
-            assert_eq!((law.increase(), law.decrease() * 256.0), (a, md), "{w}");
+            assert_eq!((law.increase(&law.window), law.share(&law.window) * 256.0), (a, md), "{w}");
         }
         let mut law = law(Flavour::Linux, 39, &[]);
         (0..20).for_each(|_| ack(&mut law, 1)); // 20 · 2 credits are one segment and one credit
@@ -264,7 +232,7 @@ mod tests {
         lose(&mut law);
         assert_eq!(law.window.cwnd, 40.0 - 17.0); // ⌊40 · 112/256⌋ = 17
         ack(&mut law, 1);
-        assert_eq!(law.increase(), 1.0); // back in Reno's row
+        assert_eq!(law.increase(&law.window), 1.0); // back in Reno's row
     }
 
     /// Counting ACKs, an ACK of two segments grows W by half of what byte counting would.

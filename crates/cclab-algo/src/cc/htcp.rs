@@ -14,8 +14,8 @@
 //! * Δ counts from the loss, in Linux from the end of recovery.
 
 use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Phase, RecoveredEvent,
-    RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, Entry, EstablishedEvent, Phase, RecoveredEvent, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    WindowLaw, Windowed,
 };
 use crate::params::{Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
@@ -68,7 +68,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Htcp::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::limited(params), Htcp::new(params)))),
 };
 
 const BETA_MIN: f64 = 0.5;
@@ -120,8 +120,6 @@ pub struct Htcp {
     adaptive_backoff: bool,
     bandwidth_switch: bool,
     linux: bool,
-    window: Window,
-    slow_start: SlowStart,
     alpha: f64,
     beta: f64,
     /// Where Δ counts from: the last loss, or the start of the connection.
@@ -140,15 +138,13 @@ pub struct Htcp {
 
 impl Htcp {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
+    pub fn new(params: &Params) -> Self {
         Htcp {
             delta_l: Duration::from_secs_f64(params.number("delta_l")),
             rtt_scaling: params.flag("rtt_scaling"),
             adaptive_backoff: params.flag("adaptive_backoff"),
             bandwidth_switch: params.flag("bandwidth_switch"),
             linux: params.word("variant") == "linux",
-            window: Window::new(cx),
-            slow_start: SlowStart::limited(params.number("max_ssthresh")),
             alpha: 1.0,
             beta: BETA_MIN,
             last_congestion: Time::ZERO,
@@ -188,18 +184,18 @@ impl Htcp {
     }
 
     /// Measures once per RTT and window.
-    fn note_throughput(&mut self, ev: &AckEvent) {
+    fn note_throughput(&mut self, w: &Window, ev: &AckEvent) {
         if !matches!(ev.phase, Phase::Open | Phase::Disorder) {
             self.throughput = Throughput { since: ev.now, segments: 0.0, ..self.throughput };
             return;
         }
         let t = &mut self.throughput;
-        t.segments += self.window.segments(if self.linux { ev.acked_bytes } else { ev.delivered_bytes });
+        t.segments += w.segments(if self.linux { ev.acked_bytes } else { ev.delivered_bytes });
         let elapsed = ev.now.since(t.since);
         if self.min_rtt == Duration::ZERO || elapsed < self.min_rtt.max(Duration::from_millis(1)) {
             return;
         }
-        if self.linux && t.segments < self.window.cwnd - self.alpha.floor().max(1.0) {
+        if self.linux && t.segments < w.cwnd - self.alpha.floor().max(1.0) {
             return;
         }
         let sample = t.segments / elapsed.as_secs_f64();
@@ -239,26 +235,9 @@ impl Htcp {
         }
     }
 
-    /// A loss: β, α and the window that is left, in segments.
-    fn decrease(&mut self, now: Time, flight_size: u64) -> f64 {
-        self.prior = Some((self.last_congestion, self.max_rtt, self.throughput.before));
-        self.update_beta();
-        self.update_alpha(now);
-        self.last_congestion = now;
-        self.credit = 0.0;
-        if self.linux {
-            let queueing = self.max_rtt.saturating_sub(self.min_rtt);
-            self.max_rtt = self.min_rtt + queueing * 95 / 100;
-            (self.window.cwnd.floor() * self.beta).floor().max(2.0)
-        } else {
-            self.max_rtt = self.min_rtt;
-            (self.window.used(flight_size) * self.beta).max(2.0)
-        }
-    }
-
-    fn grow_linux(&mut self, now: Time, acked: f64) {
-        if self.credit * self.alpha >= self.window.cwnd.floor() {
-            self.window.cwnd += 1.0;
+    fn grow_linux(&mut self, w: &mut Window, now: Time, acked: f64) {
+        if self.credit * self.alpha >= w.cwnd.floor() {
+            w.cwnd += 1.0;
             self.credit = 0.0;
             self.update_alpha(now);
         } else {
@@ -267,51 +246,68 @@ impl Htcp {
     }
 }
 
-impl CongestionControl for Htcp {
-    fn on_established(&mut self, ev: &EstablishedEvent) {
+impl WindowLaw for Htcp {
+    fn on_established(&mut self, _w: &mut Window, ev: &EstablishedEvent) {
         self.last_congestion = ev.now;
         self.throughput.since = ev.now;
     }
 
-    fn on_ack(&mut self, ev: &AckEvent) {
+    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.note_rtt(rtt, ev.phase);
         }
-        self.note_throughput(ev);
-        if !ev.may_grow {
-            return;
+        self.note_throughput(w, ev);
+    }
+
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        if w.in_slow_start() {
+            w.slow_start(acked);
+        } else {
+            self.avoid(w, acked, ev);
         }
-        let acked = self.window.segments(ev.acked_bytes);
-        if self.window.in_slow_start() {
-            self.slow_start.grow(acked, &mut self.window);
-        } else if self.linux {
-            self.grow_linux(ev.now, acked);
+    }
+
+    /// W += α/W for each segment acknowledged.
+    fn avoid(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        if self.linux {
+            self.grow_linux(w, ev.now, acked);
         } else {
             self.update_alpha(ev.now);
-            self.window.add_fraction(self.window.cwnd, self.alpha * acked);
+            w.add_fraction(w.cwnd, self.alpha * acked);
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        let left = self.decrease(ev.now, ev.flight_size);
-        self.window.reduce(left);
+    /// A loss: β, α and β W.
+    fn decrease(&mut self, w: &Window, now: Time, flight_size: u64) -> f64 {
+        self.prior = Some((self.last_congestion, self.max_rtt, self.throughput.before));
+        self.update_beta();
+        self.update_alpha(now);
+        self.last_congestion = now;
+        self.credit = 0.0;
+        if self.linux {
+            let queueing = self.max_rtt.saturating_sub(self.min_rtt);
+            self.max_rtt = self.min_rtt + queueing * 95 / 100;
+            (w.cwnd.floor() * self.beta).floor().max(2.0)
+        } else {
+            self.max_rtt = self.min_rtt;
+            (w.used(flight_size) * self.beta).max(2.0)
+        }
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let ssthresh = ev.first.then(|| self.decrease(ev.now, ev.flight_size));
-        self.window.time_out(ssthresh);
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
+        w.time_out(ev.first.then(|| self.decrease(w, ev.now, ev.flight_size)));
         self.last_congestion = ev.now;
     }
 
-    fn on_recovered(&mut self, ev: &RecoveredEvent) {
+    fn on_recovered(&mut self, _w: &mut Window, ev: &RecoveredEvent) {
         if self.linux {
             self.last_congestion = ev.now;
         }
         self.prior = None;
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
+    fn on_undo(&mut self, w: &mut Window, _ev: &UndoEvent) {
+        w.undo();
         if let Some((last_congestion, max_rtt, before)) = self.prior.take() {
             self.last_congestion = last_congestion;
             self.max_rtt = max_rtt;
@@ -319,20 +315,12 @@ impl CongestionControl for Htcp {
         }
     }
 
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
+    fn on_restart(&mut self, w: &mut Window, ev: &RestartEvent) {
+        w.restart(ev);
         self.credit = 0.0;
     }
 
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("increase_segments", self.alpha);
         record("beta_share", self.beta);
     }
@@ -341,11 +329,12 @@ impl CongestionControl for Htcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::CongestionControl;
     use crate::cc::testing::{MSS, law_of, lose};
     use crate::params::{Flavour, Given};
 
-    fn law(flavour: Flavour, w: u32, given: &[(&str, Given)]) -> Htcp {
-        law_of(&ENTRY, flavour, w, given, Htcp::new)
+    fn law(flavour: Flavour, w: u32, given: &[(&str, Given)]) -> Windowed<Htcp> {
+        law_of(&ENTRY, flavour, w, given, |_, params| Htcp::new(params))
     }
     fn at(s: f64) -> Time {
         Time::ZERO + Duration::from_secs_f64(s)
@@ -438,9 +427,9 @@ mod tests {
     fn linux_steps_after_enough_credit() {
         let mut law = law(Flavour::Linux, 100, &[]);
         law.alpha = 4.0;
-        (0..25).for_each(|_| law.grow_linux(Time::ZERO, 1.0));
+        (0..25).for_each(|_| law.law.grow_linux(&mut law.window, Time::ZERO, 1.0));
         assert_eq!(law.window.cwnd, 100.0);
-        law.grow_linux(Time::ZERO, 1.0);
+        law.law.grow_linux(&mut law.window, Time::ZERO, 1.0);
         assert_eq!((law.window.cwnd, law.credit), (101.0, 0.0));
     }
 
@@ -464,10 +453,10 @@ mod tests {
     fn the_clock_restarts() {
         for (flavour, from) in [(Flavour::Linux, 5.0), (Flavour::Paper, 4.0)] {
             let mut law = law(flavour, 100, &[]);
-            law.decrease(at(4.0), 0);
+            law.law.decrease(&law.window, at(4.0), 0);
             law.on_recovered(&RecoveredEvent { now: at(5.0), phase: Phase::Recovery });
             assert_eq!(law.last_congestion, at(from));
-            law.decrease(at(8.0), 0);
+            law.law.decrease(&law.window, at(8.0), 0);
             law.on_undo(&UndoEvent { now: at(8.5) });
             assert_eq!(law.last_congestion, at(from));
         }

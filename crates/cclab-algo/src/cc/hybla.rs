@@ -11,13 +11,11 @@
 //!
 //! Both stop at 65535 segments, and take 2¹⁶ for a larger 2^ρ, as Linux does.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Phase, RestartEvent,
-    TimeoutEvent, UndoEvent, Window,
-};
+use super::{AckEvent, Build, Context, Entry, EstablishedEvent, Phase, Window, WindowLaw, Windowed};
 use crate::math::pow;
 use crate::params::{Flavour, Kind, Params, Spec, Value};
-use crate::units::Duration;
+use crate::slow_start::SlowStart;
+use crate::units::{Duration, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hybla",
@@ -41,7 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "each ACK counts as at most one segment, as in Linux: delayed ACKs halve the growth",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Hybla::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Hybla::new(cx, params)))),
 };
 
 /// Linux' largest window, in segments.
@@ -54,7 +52,6 @@ pub struct Hybla {
     rtt0: Duration,
     ack_counting: bool,
     linux: bool,
-    window: Window,
     /// Smallest smoothed RTT; `Duration::MAX` before the first.
     min_srtt: Duration,
     rho: f64,
@@ -69,7 +66,6 @@ impl Hybla {
             rtt0: Duration::from_secs_f64(params.number("rtt0") / 1000.0),
             ack_counting: params.flag("ack_counting"),
             linux: cx.flavour == Flavour::Linux,
-            window: Window::new(cx),
             min_srtt: Duration::MAX,
             rho: 1.0,
             cents: 0.0,
@@ -87,90 +83,59 @@ impl Hybla {
     }
 
     /// What a segment acknowledged adds.
-    fn increase(&self) -> f64 {
-        match self.window.in_slow_start() {
+    fn increase(&self, w: &Window) -> f64 {
+        match w.in_slow_start() {
             true => pow(2.0, self.rho.min(MAX_EXPONENT)) - 1.0,
-            false => self.rho * self.rho / self.window.cwnd,
+            false => self.rho * self.rho / w.cwnd,
+        }
+    }
+}
+
+impl WindowLaw for Hybla {
+    fn on_established(&mut self, w: &mut Window, ev: &EstablishedEvent) {
+        self.follow(ev.srtt);
+        w.cwnd = self.rho.floor();
+    }
+
+    fn measure(&mut self, _w: &mut Window, ev: &AckEvent) {
+        self.follow(ev.srtt);
+    }
+
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        if self.linux && ev.phase != Phase::Open {
+            let left = w.slow_start(acked);
+            if left > 0.0 {
+                w.add_credit(w.cwnd.floor(), left);
+            }
+        } else {
+            self.avoid(w, if self.ack_counting { acked.min(1.0) } else { acked }, ev);
         }
     }
 
-    fn grow(&mut self, acked: f64) {
-        let limit = if self.window.in_slow_start() { self.window.ssthresh.min(MAX_WINDOW) } else { MAX_WINDOW };
-        let before = self.window.cwnd;
-        let step = (self.increase() * 128.0).floor();
+    /// In slow start too.
+    fn avoid(&mut self, w: &mut Window, acked: f64, _ev: &AckEvent) {
+        let limit = if w.in_slow_start() { w.ssthresh.min(MAX_WINDOW) } else { MAX_WINDOW };
+        let (before, increase) = (w.cwnd, self.increase(w));
+        let step = (increase * 128.0).floor();
         if !self.linux {
-            self.window.cwnd += self.increase() * acked;
+            w.cwnd += increase * acked;
         } else if step == 0.0 {
-            self.window.add_credit(before.floor(), acked); // W > 128 ρ²
+            w.add_credit(before.floor(), acked); // W > 128 ρ²
         } else {
             self.cents += step * acked;
             let whole = (self.cents / 128.0).floor();
             self.cents -= 128.0 * whole;
-            self.window.cwnd += whole;
+            w.cwnd += whole;
         }
-        self.window.cwnd = self.window.cwnd.min(limit.max(before));
+        w.cwnd = w.cwnd.min(limit.max(before));
     }
 
-    fn reno(&mut self, mut acked: f64) {
-        if self.window.in_slow_start() {
-            acked = self.window.slow_start(acked);
-        }
-        if acked > 0.0 {
-            self.window.add_credit(self.window.cwnd.floor(), acked);
-        }
-    }
-
-    fn half(&self) -> f64 {
-        let half = self.window.cwnd / 2.0;
+    fn decrease(&mut self, w: &Window, _now: Time, _flight_size: u64) -> f64 {
+        let half = w.cwnd / 2.0;
         if self.linux { half.floor() } else { half }.max(2.0)
     }
-}
 
-impl CongestionControl for Hybla {
-    fn on_established(&mut self, ev: &EstablishedEvent) {
-        self.follow(ev.srtt);
-        self.window.cwnd = self.rho.floor();
-    }
-
-    fn on_ack(&mut self, ev: &AckEvent) {
-        self.follow(ev.srtt);
-        if !ev.may_grow {
-            return;
-        }
-        let segments = self.window.segments(ev.acked_bytes);
-        if self.linux && ev.phase != Phase::Open {
-            self.reno(segments);
-        } else {
-            self.grow(if self.ack_counting { segments.min(1.0) } else { segments });
-        }
-    }
-
-    fn on_congestion(&mut self, _ev: &CongestionEvent) {
-        self.window.reduce(self.half());
-    }
-
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let half = self.half();
-        self.window.time_out(ev.first.then_some(half));
-    }
-
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("rho", self.rho);
     }
 }
@@ -178,19 +143,24 @@ impl CongestionControl for Hybla {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::CongestionControl;
     use crate::units::Time;
 
     const MSS: u64 = 1000;
     const BOTH: [Flavour; 2] = [Flavour::Linux, Flavour::Paper];
 
-    fn law(flavour: Flavour, w: u32, ssthresh: u64, rtt_us: u64) -> Hybla {
+    fn law(flavour: Flavour, w: u32, ssthresh: u64, rtt_us: u64) -> Windowed<Hybla> {
         let initial_ssthresh = Some(ssthresh * MSS);
         let cx = Context { initial_window: w, initial_ssthresh, flavour, ..Context::new(MSS as u32) };
-        let mut law = Hybla::new(&cx, &Params::resolve(ENTRY.params, &[], flavour).unwrap());
+        let mut law = Windowed::new(
+            &cx,
+            SlowStart::Standard,
+            Hybla::new(&cx, &Params::resolve(ENTRY.params, &[], flavour).unwrap()),
+        );
         law.follow(Duration::from_micros(rtt_us));
         law
     }
-    fn ack(law: &mut Hybla, segments: u64) {
+    fn ack(law: &mut Windowed<Hybla>, segments: u64) {
         law.on_ack(&AckEvent { acked_bytes: segments * MSS, may_grow: true, ..AckEvent::default() });
     }
 
@@ -208,9 +178,13 @@ mod tests {
             ] {
                 let mut law = law(flavour, 1000, 2000, (rtt_ms * 1000.0) as u64);
                 assert!((law.rho - rho).abs() <= if flavour == Flavour::Linux { 0.125 } else { 1e-9 }, "{}", law.rho);
-                assert!((law.increase() - slow_start).abs() < 1e-6, "{flavour:?} {rtt_ms}: {}", law.increase());
+                assert!(
+                    (law.increase(&law.window) - slow_start).abs() < 1e-6,
+                    "{flavour:?} {rtt_ms}: {}",
+                    law.increase(&law.window)
+                );
                 law.window.ssthresh = 1.0;
-                assert!((law.increase() * 1000.0 / per_rtt - 1.0).abs() < 0.012, "{flavour:?} {rtt_ms}");
+                assert!((law.increase(&law.window) * 1000.0 / per_rtt - 1.0).abs() < 0.012, "{flavour:?} {rtt_ms}");
             }
         }
     }

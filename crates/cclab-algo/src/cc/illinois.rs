@@ -5,13 +5,11 @@
 //! fixed point; the `flavour` decides: Linux has α in 128ths and β in 64ths, rounded down, whole segments, and saves
 //! up the segments acknowledged until α times them make one.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
-};
+use super::{AckEvent, Build, Context, Entry, RestartEvent, TimeoutEvent, Window, WindowLaw, Windowed};
 use crate::estimate::{Round, Rtts};
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "illinois",
@@ -68,7 +66,9 @@ pub(super) const ENTRY: Entry = Entry {
         },
         MAX_SSTHRESH,
     ],
-    build: Build::Native(|cx, params| Box::new(Illinois::new(cx, params))),
+    build: Build::Native(|cx, params| {
+        Box::new(Windowed::new(cx, SlowStart::limited(params), Illinois::new(cx, params)))
+    }),
 };
 
 /// Illinois' window law.
@@ -78,8 +78,6 @@ pub struct Illinois {
     window_threshold: f64,
     theta: f64,
     linux: bool,
-    window: Window,
-    slow_start: SlowStart,
     alpha: f64,
     beta: f64,
     base_rtt: Duration,
@@ -102,8 +100,6 @@ impl Illinois {
             window_threshold: params.number("window_threshold"),
             theta: params.number("theta"),
             linux: cx.flavour == Flavour::Linux,
-            window: Window::new(cx),
-            slow_start: SlowStart::limited(params.number("max_ssthresh")),
             alpha: params.number("alpha_max"),
             beta: params.number("beta_max"),
             base_rtt: Duration::MAX,
@@ -146,9 +142,9 @@ impl Illinois {
     }
 
     /// The round is over: α and β for the next.
-    fn judge(&mut self) {
+    fn judge(&mut self, w: f64) {
         let rtts = std::mem::take(&mut self.rtts);
-        if self.window.cwnd < self.window_threshold {
+        if w < self.window_threshold {
             (self.alpha, self.beta) = (1.0, self.beta_range.1);
         } else if rtts.count > 0 {
             let [da, dm] = [rtts.mean(), self.max_rtt].map(|rtt| rtt.saturating_sub(self.base_rtt).0 as f64);
@@ -160,78 +156,66 @@ impl Illinois {
         }
     }
 
-    fn decreased(&self, flight_size: u64) -> f64 {
-        let w = self.window.cwnd;
-        match self.linux {
-            true => (w.floor() - (w.floor() * self.beta).floor()).max(2.0),
-            false => (self.window.used(flight_size) * (1.0 - self.beta)).max(2.0),
-        }
-    }
-
-    fn grow_linux(&mut self, acked: f64) {
-        let w = self.window.cwnd.floor();
+    fn grow_linux(&mut self, w: &mut Window, acked: f64) {
         self.credit += acked;
         let grown = (self.credit * self.alpha).floor();
-        if grown >= w {
-            self.window.cwnd += (grown / w).floor();
+        if grown >= w.cwnd.floor() {
+            w.cwnd += (grown / w.cwnd.floor()).floor();
             self.credit = 0.0;
         }
     }
 }
 
-impl CongestionControl for Illinois {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Illinois {
+    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
             self.max_rtt = self.max_rtt.max(rtt);
             self.rtts.add(rtt);
         }
         if self.round.is_over(ev.snd_una, ev.snd_nxt) {
-            self.judge();
+            self.judge(w.cwnd);
         }
-        if !ev.may_grow {
-            return;
-        }
-        let acked = self.window.segments(ev.acked_bytes);
-        if self.window.in_slow_start() {
-            self.slow_start.grow(acked, &mut self.window);
-        } else if self.linux {
-            self.grow_linux(acked);
+    }
+
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        if w.in_slow_start() {
+            w.slow_start(acked);
         } else {
-            self.window.add_fraction(self.window.cwnd, self.alpha * acked);
+            self.avoid(w, acked, ev);
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        self.window.reduce(self.decreased(ev.flight_size));
-        self.credit = 0.0;
+    /// W += α/W for each segment acknowledged.
+    fn avoid(&mut self, w: &mut Window, acked: f64, _ev: &AckEvent) {
+        match self.linux {
+            true => self.grow_linux(w, acked),
+            false => w.add_fraction(w.cwnd, self.alpha * acked),
+        }
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        self.window.time_out(ev.first.then(|| self.decreased(ev.flight_size)));
+    /// (1 − β) W.
+    fn decrease(&mut self, w: &Window, _now: Time, flight_size: u64) -> f64 {
+        self.credit = 0.0;
+        match self.linux {
+            true => (w.cwnd.floor() - (w.cwnd.floor() * self.beta).floor()).max(2.0),
+            false => (w.used(flight_size) * (1.0 - self.beta)).max(2.0),
+        }
+    }
+
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
+        w.time_out(ev.first.then(|| self.decrease(w, ev.now, ev.flight_size)));
         (self.alpha, self.beta) = (1.0, self.beta_range.1);
         (self.was_large, self.small_rounds) = (false, 0.0);
         (self.rtts, self.credit) = (Rtts::default(), 0.0);
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
+    fn on_restart(&mut self, w: &mut Window, ev: &RestartEvent) {
+        w.restart(ev);
         self.credit = 0.0;
     }
 
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("increase_segments", self.alpha);
         record("decrease_share", self.beta);
     }
@@ -240,13 +224,14 @@ impl CongestionControl for Illinois {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::CongestionControl;
     use crate::cc::testing::{law_of, lose};
     use crate::units::Time;
 
-    fn law(flavour: Flavour, w: u32) -> Illinois {
+    fn law(flavour: Flavour, w: u32) -> Windowed<Illinois> {
         law_of(&ENTRY, flavour, w, &[], Illinois::new)
     }
-    fn round(law: &mut Illinois, rtts: &[u64]) {
+    fn round(law: &mut Windowed<Illinois>, rtts: &[u64]) {
         for (i, &rtt) in rtts.iter().enumerate() {
             let snd_una = if i + 1 == rtts.len() { law.round.end + 1 } else { 0 };
             let rtt = Some(Duration::from_micros(rtt));
@@ -332,11 +317,11 @@ mod tests {
     #[test]
     fn linux_steps_after_enough_credit() {
         let mut law = law(Flavour::Linux, 100);
-        (0..9).for_each(|_| law.grow_linux(1.0));
+        (0..9).for_each(|_| law.law.grow_linux(&mut law.window, 1.0));
         assert_eq!(law.window.cwnd, 100.0);
-        law.grow_linux(1.0);
+        law.law.grow_linux(&mut law.window, 1.0);
         assert_eq!(law.window.cwnd, 101.0);
-        law.grow_linux(31.0);
+        law.law.grow_linux(&mut law.window, 31.0);
         assert_eq!(law.window.cwnd, 104.0);
     }
 }

@@ -5,11 +5,9 @@
 //! ten minutes; W moves by GAIN · (TARGET − delay)/TARGET segments per round trip, up as down. It is no part of Linux: there
 //! is one flavour. As the RFC has it there is no slow start, and the first window is two segments.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RestartEvent, TimeoutEvent, UndoEvent,
-    Window,
-};
+use super::{AckEvent, Build, Context, Entry, Phase, Window, WindowLaw, Windowed};
 use crate::params::{Kind, Params, Spec, Value};
+use crate::slow_start::SlowStart;
 use crate::units::{Duration, Time};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -58,11 +56,15 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "CURRENT_FILTER, samples whose smallest is the current delay (a small number, the RFC says)",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Ledbat::new(cx, params))),
+    build: Build::Native(|cx, params| {
+        let cx = Context { initial_window: cx.initial_window.min(INIT_CWND), ..cx.clone() };
+        Box::new(Windowed::new(&cx, SlowStart::Standard, Ledbat::new(params)))
+    }),
 };
 
-/// INIT_CWND and MIN_CWND of RFC 6817 §2.5, segments.
-const MIN_WINDOW: f64 = 2.0;
+/// RFC 6817 §2.5, segments.
+const INIT_CWND: u32 = 2;
+const MIN_CWND: f64 = 2.0;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// LEDBAT's window law.
@@ -70,7 +72,6 @@ pub struct Ledbat {
     target: f64,
     gain: f64,
     allowed_increase: f64,
-    window: Window,
     /// Smallest delay of each of the last minutes, s; the newest at `minute`.
     base: Vec<f64>,
     minute: usize,
@@ -82,14 +83,11 @@ pub struct Ledbat {
 
 impl Ledbat {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
-        let mut window = Window::new(cx);
-        window.cwnd = window.cwnd.min(MIN_WINDOW);
+    pub fn new(params: &Params) -> Self {
         Ledbat {
             target: params.number("target") / 1000.0,
             gain: params.number("gain"),
             allowed_increase: params.number("allowed_increase"),
-            window,
             base: vec![f64::INFINITY; params.number("base_history") as usize],
             minute: 0,
             rollover: None,
@@ -119,56 +117,34 @@ impl Ledbat {
     }
 
     /// cwnd += GAIN · off_target · bytes_newly_acked · MSS / cwnd, within its bounds (§2.4.2), in segments.
-    fn step(&mut self, acked: f64, in_flight: f64, may_grow: bool) {
-        let w = self.window.cwnd;
+    fn step(&self, w: f64, acked: f64, in_flight: f64, may_grow: bool) -> f64 {
         let off_target = (self.target - self.queueing_delay()) / self.target;
         let stepped = w + self.gain * off_target * acked / w;
-        let stepped = stepped.min(in_flight + self.allowed_increase).max(MIN_WINDOW);
-        self.window.cwnd = if may_grow { stepped } else { stepped.min(w) };
+        let stepped = stepped.min(in_flight + self.allowed_increase).max(MIN_CWND);
+        if may_grow { stepped } else { stepped.min(w) }
     }
 }
 
-impl CongestionControl for Ledbat {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Ledbat {
+    fn on_ack(&mut self, w: &mut Window, ev: &AckEvent) {
         if let Some(packet) = ev.one_way {
             self.add(ev.now, packet.arrived.since(packet.sent).as_secs_f64());
         }
         if ev.acked_bytes > 0 && !matches!(ev.phase, Phase::Recovery | Phase::Cwr) {
-            let acked = self.window.segments(ev.acked_bytes);
-            self.step(acked, self.window.segments(ev.prior_in_flight), ev.may_grow);
+            let (acked, in_flight) = (w.segments(ev.acked_bytes), w.segments(ev.prior_in_flight));
+            w.cwnd = self.step(w.cwnd, acked, in_flight, ev.may_grow);
         }
     }
 
-    fn on_congestion(&mut self, _ev: &CongestionEvent) {
-        self.window.reduce((self.window.cwnd / 2.0).max(MIN_WINDOW));
-    }
-
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let half = (self.window.cwnd / 2.0).max(MIN_WINDOW);
-        self.window.time_out(ev.first.then_some(half));
-    }
-
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
+    fn decrease(&mut self, w: &Window, _now: Time, _flight_size: u64) -> f64 {
+        (w.cwnd / 2.0).max(MIN_CWND)
     }
 
     fn reads_one_way(&self) -> bool {
         true
     }
 
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("queueing_delay_s", self.queueing_delay());
     }
 }
@@ -177,13 +153,13 @@ impl CongestionControl for Ledbat {
 mod tests {
     use super::*;
     use crate::cc::closed_loop::{Loop, MSS};
-    use crate::cc::{OneWay, Signal};
+    use crate::cc::{CongestionControl, CongestionEvent, OneWay, Signal, TimeoutEvent};
     use crate::params::{Flavour, Given};
 
-    fn law(mss: u32, w: f64, given: &[(&str, f64)]) -> Ledbat {
+    fn law(mss: u32, w: f64, given: &[(&str, f64)]) -> Windowed<Ledbat> {
         let given: Vec<_> = given.iter().map(|(n, x)| (n.to_string(), Given::Number(*x))).collect();
         let params = Params::resolve(ENTRY.params, &given, Flavour::Paper).unwrap();
-        let mut law = Ledbat::new(&Context::new(mss), &params);
+        let mut law = Windowed::new(&Context::new(mss), SlowStart::Standard, Ledbat::new(&params));
         law.window.cwnd = w;
         law
     }
@@ -198,7 +174,7 @@ mod tests {
             let mut ledbat = law(1460, 20.0, &[]);
             ledbat.add(secs(0), 0.020);
             ledbat.current.fill(0.020 + f64::from(queue_ms) / 1000.0);
-            ledbat.step(1.0, 20.0, true);
+            ledbat.window.cwnd = ledbat.step(ledbat.window.cwnd, 1.0, 20.0, true);
             let found = (ledbat.window.cwnd - 20.0) * 1460.0;
             assert!((found - bytes).abs() < 1e-9, "{queue_ms} ms: {found}");
         }
@@ -211,7 +187,7 @@ mod tests {
             [(20.0, 10.0, true, 11.0), (20.0, 20.0, false, 20.0), (2.0, 0.0, true, 2.0), (20.0, 20.0, true, 20.05)]
         {
             let mut ledbat = law(1000, w, &[]);
-            ledbat.step(1.0, in_flight, may_grow);
+            ledbat.window.cwnd = ledbat.step(ledbat.window.cwnd, 1.0, in_flight, may_grow);
             assert!((ledbat.window.cwnd - left).abs() < 1e-9, "{}", ledbat.window.cwnd);
         }
     }
@@ -239,9 +215,8 @@ mod tests {
     /// Starts with two segments; a loss halves down to two, a timeout leaves one.
     #[test]
     fn losses() {
-        let cx = Context::new(1000);
-        let mut ledbat = Ledbat::new(&cx, &Params::resolve(ENTRY.params, &[], cx.flavour).unwrap());
-        assert_eq!(ledbat.cwnd(), 2000);
+        assert_eq!(ENTRY.make(&Context::new(1000), &[]).unwrap().cwnd(), 2000);
+        let mut ledbat = law(1000, 2.0, &[]);
         for (w, left) in [(20.0, 10_000), (3.0, 2_000)] {
             ledbat.window.cwnd = w;
             let (now, zero) = (Time::ZERO, Duration::ZERO);

@@ -14,11 +14,9 @@
 //! The delay is from when the packet was sent to when it arrived, in ticks of the timestamp clock. Linux takes the time of
 //! the ACK instead of the arrival, and estimates the other end's tick.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, OneWay, RestartEvent, TimeoutEvent, UndoEvent,
-    Window,
-};
+use super::{AckEvent, Build, CongestionEvent, Entry, OneWay, Window, WindowLaw, Windowed};
 use crate::params::{Kind, Params, Spec, Value};
+use crate::slow_start::SlowStart;
 use crate::units::{Duration, Time};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -59,7 +57,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Lp::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Lp::new(params)))),
 };
 
 /// TCP-LP's window law.
@@ -68,7 +66,6 @@ pub struct Lp {
     inference_rtts: f64,
     tick: u64,
     linux: bool,
-    window: Window,
     delays: Delays,
     rtt: Duration,
     /// When it last cut W, and (paper) when it last reacted to anything.
@@ -107,13 +104,12 @@ impl Delays {
 
 impl Lp {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
+    pub fn new(params: &Params) -> Self {
         Lp {
             delta: params.number("delta"),
             inference_rtts: params.number("inference_rtts"),
             tick: Duration::from_secs_f64(params.number("clock") / 1000.0).0.max(1),
             linux: params.word("variant") == "linux",
-            window: Window::new(cx),
             delays: Delays { smoothed: f64::NAN, min: f64::INFINITY, max: 0.0, reserve: 0.0 },
             rtt: Duration::ZERO,
             last_cut: None,
@@ -133,87 +129,69 @@ impl Lp {
 
     /// The paper's slow start is not interrupted, and shows d_max as it overflows; then a reaction must have had its effect
     /// on the packet that tells, before the next.
-    fn hears(&self, packet: OneWay) -> bool {
-        self.linux || (!self.window.in_slow_start() && self.last_reaction.is_none_or(|last| packet.sent > last))
+    fn hears(&self, w: &Window, packet: OneWay) -> bool {
+        self.linux || (!w.in_slow_start() && self.last_reaction.is_none_or(|last| packet.sent > last))
     }
 
-    fn yield_to_others(&mut self, now: Time, inferring: bool) {
-        let half = self.window.cwnd / 2.0;
-        self.window.cwnd = if inferring { 1.0 } else { half.max(1.0).min(self.window.cwnd) };
+    fn yield_to_others(&mut self, w: &mut Window, now: Time, inferring: bool) {
+        let half = w.cwnd / 2.0;
+        w.cwnd = if inferring { 1.0 } else { half.max(1.0).min(w.cwnd) };
         if self.linux {
-            self.window.cwnd = self.window.cwnd.floor().max(1.0);
+            w.cwnd = w.cwnd.floor().max(1.0);
             let d = self.delays.smoothed;
             (self.delays.min, self.delays.max, self.delays.reserve) = (d, 2.0 * d, 2.0 * d);
         } else {
-            self.window.ssthresh = self.window.cwnd;
+            w.ssthresh = w.cwnd;
         }
         self.last_cut = Some(now);
         self.last_reaction = Some(now);
     }
-
-    fn half(&self) -> f64 {
-        let half = self.window.cwnd / 2.0;
-        if self.linux { half.floor() } else { half }.max(2.0)
-    }
 }
 
-impl CongestionControl for Lp {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Lp {
+    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
         self.rtt = ev.rtt.unwrap_or(self.rtt);
         let inferring = self.inferring(ev.now);
         if let Some(packet) = ev.one_way {
             self.delays.add(self.delay(packet), self.linux);
-            if self.delays.congested(self.delta) && self.hears(packet) {
-                self.yield_to_others(ev.now, inferring);
-            }
-        }
-        if ev.may_grow && !self.inferring(ev.now) {
-            let mut acked = self.window.segments(ev.acked_bytes);
-            if self.window.in_slow_start() {
-                acked = self.window.slow_start(acked);
-            }
-            if acked > 0.0 {
-                let w = self.window.cwnd;
-                match self.linux {
-                    true => self.window.add_credit(w.floor(), acked),
-                    false => self.window.add_fraction(w, acked),
-                }
+            if self.delays.congested(self.delta) && self.hears(w, packet) {
+                self.yield_to_others(w, ev.now, inferring);
             }
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        let half = self.half().min(self.window.cwnd.max(2.0));
-        self.window.reduce(half);
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        if self.inferring(ev.now) {
+            return;
+        }
+        let left = w.slow_start(acked);
+        if left > 0.0 {
+            self.avoid(w, left, ev);
+        }
+    }
+
+    fn avoid(&mut self, w: &mut Window, acked: f64, _ev: &AckEvent) {
+        match self.linux {
+            true => w.add_credit(w.cwnd.floor(), acked),
+            false => w.add_fraction(w.cwnd, acked),
+        }
+    }
+
+    fn decrease(&mut self, w: &Window, _now: Time, _flight_size: u64) -> f64 {
+        let half = w.cwnd / 2.0;
+        if self.linux { half.floor() } else { half }.max(2.0)
+    }
+
+    fn on_congestion(&mut self, w: &mut Window, ev: &CongestionEvent) {
+        w.reduce(self.decrease(w, ev.now, ev.flight_size));
         self.last_reaction = Some(ev.now);
-    }
-
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let half = self.half();
-        self.window.time_out(ev.first.then_some(half));
-    }
-
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
     }
 
     fn reads_one_way(&self) -> bool {
         true
     }
 
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         let known = self.delays.min.is_finite();
         record("smoothed_owd_s", self.delays.smoothed);
         record("owd_min_s", if known { self.delays.min } else { f64::NAN });
@@ -224,16 +202,17 @@ impl CongestionControl for Lp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::{CongestionControl, Context};
     use crate::params::Flavour;
 
     const MSS: u64 = 1000;
 
-    fn law(flavour: Flavour, w: u32) -> Lp {
+    fn law(flavour: Flavour, w: u32) -> Windowed<Lp> {
         let cx = Context { initial_window: w, initial_ssthresh: Some(MSS), flavour, ..Context::new(MSS as u32) };
-        Lp::new(&cx, &Params::resolve(ENTRY.params, &[], flavour).unwrap())
+        Windowed::new(&cx, SlowStart::Standard, Lp::new(&Params::resolve(ENTRY.params, &[], flavour).unwrap()))
     }
     /// An ACK at `now_ms` of a packet that took `owd_ms`; the RTT is 100 ms.
-    fn ack(lp: &mut Lp, now_ms: u64, owd_ms: u64) {
+    fn ack(lp: &mut Windowed<Lp>, now_ms: u64, owd_ms: u64) {
         let now = Time::ZERO + Duration::from_millis(now_ms);
         let arrived = now - Duration::from_millis(50);
         lp.on_ack(&AckEvent {

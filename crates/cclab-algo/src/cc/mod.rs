@@ -43,6 +43,7 @@ mod veno;
 mod vivace;
 mod westwood;
 mod window;
+mod windowed;
 mod xcp;
 mod yeah;
 
@@ -50,3 +51,4 @@ pub use feedback::Feedback;
 pub use law::*;
 pub use registry::*;
 pub use window::Window;
+pub use windowed::{WindowLaw, Windowed};

@@ -10,12 +10,12 @@
 //! - Losses halve as Reno's do. W and the pacing rate are fractional; segments leave at W/RTT, at twice that in slow
 //!   start.
 
+use super::dctcp::Answer;
 use super::reno::Reno;
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, EcnUse, Entry, RestartEvent, TimeoutEvent, UndoEvent,
-};
+use super::{AckEvent, Build, CongestionEvent, Context, EcnUse, Entry, TimeoutEvent, Window, WindowLaw, Windowed};
 use crate::estimate::Round;
 use crate::params::{Kind, Params, Spec, Value};
+use crate::slow_start::SlowStart;
 use crate::units::{Duration, Rate, Time};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "DCTCP for the Internet: L4S marks, growth less dependent on the RTT",
     source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331; L4STeam tcp_prague.c",
     params: PARAMS,
-    build: Build::Native(|cx, params| Box::new(Prague::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Prague::new(cx, params)))),
 };
 
 const PARAMS: &[Spec] = &[
@@ -68,10 +68,7 @@ struct Prague {
     round: Round,
     /// Round trips since slow start ended.
     rounds: f64,
-    /// Marks reduce W again once this is acknowledged.
-    reduced_until: u64,
-    /// A loss was answered; its window is the one of the next ACK.
-    lost: bool,
+    answer: Answer,
     srtt: Duration,
 }
 
@@ -88,14 +85,13 @@ impl Prague {
             ends: Time::ZERO,
             round: Round::default(),
             rounds: 0.0,
-            reduced_until: 0,
-            lost: false,
+            answer: Answer::default(),
             srtt: Duration::ZERO,
         }
     }
 
     /// α, once per max(RTT, virtual RTT), if there is a queue that marks.
-    fn measure(&mut self, ev: &AckEvent) {
+    fn update(&mut self, w: &Window, ev: &AckEvent) {
         self.delivered += ev.delivered_bytes;
         self.marked += ev.ce_bytes.min(ev.delivered_bytes);
         let first = self.alpha.is_none() && self.marked > 0;
@@ -106,7 +102,7 @@ impl Prague {
             self.ends = ev.now + ev.srtt.max(self.rtt_virtual);
         }
         if self.round.is_over(ev.snd_una, ev.snd_nxt) {
-            self.rounds += f64::from(!self.reno.window.in_slow_start());
+            self.rounds += f64::from(!w.in_slow_start());
         }
     }
 
@@ -120,65 +116,50 @@ impl Prague {
     }
 }
 
-impl CongestionControl for Prague {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Prague {
+    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
         self.srtt = ev.srtt;
-        self.measure(ev);
-        if std::mem::take(&mut self.lost) {
-            self.reduced_until = ev.snd_nxt;
-        }
-        let window = &mut self.reno.window;
-        if let Some(alpha) = self.alpha.filter(|_| ev.ce_bytes > 0 && ev.snd_una > self.reduced_until) {
-            self.reduced_until = ev.snd_nxt;
-            window.reduce((window.cwnd * (1.0 - alpha / 2.0)).max(2.0));
-        }
-        if ev.may_grow && ev.ce_bytes < ev.acked_bytes {
-            let mut unmarked = window.segments(ev.acked_bytes - ev.ce_bytes);
-            if window.in_slow_start() {
-                unmarked = window.slow_start(unmarked);
-            }
-            let a = self.increase();
-            let window = &mut self.reno.window;
-            window.add_fraction(window.cwnd, a * unmarked);
+        self.update(w, ev);
+        let answered = self.answer.is_given(ev);
+        if let Some(alpha) = self.alpha.filter(|_| ev.ce_bytes > 0 && !answered) {
+            self.answer.on_marks(ev);
+            w.reduce((w.cwnd * (1.0 - alpha / 2.0)).max(2.0));
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        self.lost = true;
-        self.reno.on_congestion(ev);
+    fn grow(&mut self, w: &mut Window, _acked: f64, ev: &AckEvent) {
+        let left = w.slow_start(w.segments(ev.acked_bytes.saturating_sub(ev.ce_bytes)));
+        self.avoid(w, left, ev);
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        self.reduced_until = 0;
-        self.reno.on_timeout(ev);
+    fn avoid(&mut self, w: &mut Window, unmarked: f64, _ev: &AckEvent) {
+        w.add_fraction(w.cwnd, self.increase() * unmarked);
     }
 
-    fn on_undo(&mut self, ev: &UndoEvent) {
-        self.reno.on_undo(ev);
+    fn decrease(&mut self, w: &Window, now: Time, flight_size: u64) -> f64 {
+        self.reno.decrease(w, now, flight_size)
     }
 
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.reno.on_restart(ev);
+    fn on_congestion(&mut self, w: &mut Window, ev: &CongestionEvent) {
+        self.answer.on_loss();
+        self.reno.on_congestion(w, ev);
     }
 
-    fn cwnd(&self) -> u64 {
-        self.reno.cwnd()
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
+        self.answer.on_timeout();
+        self.reno.on_timeout(w, ev);
     }
 
-    fn ssthresh(&self) -> u64 {
-        self.reno.ssthresh()
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        let times = if self.reno.window.in_slow_start() { 2 } else { 1 };
-        Rate::of(self.cwnd() * times, self.srtt).map(|rate| rate.max(Rate(1)))
+    fn pacing_rate(&self, w: &Window) -> Option<Rate> {
+        let times = if w.in_slow_start() { 2 } else { 1 };
+        Rate::of(w.cwnd_bytes() * times, self.srtt).map(|rate| rate.max(Rate(1)))
     }
 
     fn ecn(&self) -> EcnUse {
         EcnUse::L4s
     }
 
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("alpha", self.alpha.unwrap_or(f64::NAN));
         record("increase_segments", self.increase());
     }
@@ -187,16 +168,20 @@ impl CongestionControl for Prague {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Signal;
+    use crate::cc::{CongestionControl, Signal};
     use crate::params::Flavour;
 
-    fn law(w: u32, ssthresh: Option<u64>) -> Prague {
+    fn law(w: u32, ssthresh: Option<u64>) -> Windowed<Prague> {
         let cx = Context { initial_window: w, initial_ssthresh: ssthresh, ..Context::new(1000) };
-        Prague::new(&cx, &Params::resolve(PARAMS, &[], Flavour::Linux).unwrap())
+        Windowed::new(
+            &cx,
+            SlowStart::Standard,
+            Prague::new(&cx, &Params::resolve(PARAMS, &[], Flavour::Linux).unwrap()),
+        )
     }
 
     /// Round `n` of `w` segments on a path of `rtt_ms`, `marked` of them marked, as `w` ACKs.
-    fn round(law: &mut Prague, n: u64, rtt_ms: u64, w: u64, marked: u64) {
+    fn round(law: &mut Windowed<Prague>, n: u64, rtt_ms: u64, w: u64, marked: u64) {
         for i in 0..w {
             let una = 1000 * (n * w + i + 1);
             law.on_ack(&AckEvent {
@@ -244,7 +229,7 @@ mod tests {
                     ..AckEvent::default()
                 });
             }
-            sum += if n < rounds { 0.0 } else { law.reno.window.cwnd };
+            sum += if n < rounds { 0.0 } else { law.window.cwnd };
         }
         let mean = sum / rounds as f64;
         assert!((mean / 40.0 - 1.0).abs() < 0.05, "{mean}");
@@ -255,13 +240,13 @@ mod tests {
     fn short_paths_grow_slowly_after_a_while() {
         let mut law = law(100, Some(1));
         round(&mut law, 0, 5, 100, 0);
-        assert!((law.reno.window.cwnd - 101.0).abs() < 0.01);
+        assert!((law.window.cwnd - 101.0).abs() < 0.01);
         law.rounds = 500.0;
-        let before = law.reno.window.cwnd;
+        let before = law.window.cwnd;
         round(&mut law, 1, 5, 101, 0);
-        assert!((law.reno.window.cwnd - before - 0.04).abs() < 1e-3);
+        assert!((law.window.cwnd - before - 0.04).abs() < 1e-3);
         round(&mut law, 2, 30, 101, 0);
-        assert!(law.reno.window.cwnd - before > 1.0, "a long path does not");
+        assert!(law.window.cwnd - before > 1.0, "a long path does not");
     }
 
     /// α over 25 ms where the RTT is shorter: five rounds of 5 ms are one step.

@@ -8,17 +8,17 @@
 //! Both count the bytes that an ACK acknowledges (RFC 5681 §3.1 recommends it, Linux does so since 4.0). Before that,
 //! each ACK counted as one segment, whatever it acknowledged, so that delayed ACKs halved the growth: `ack_counting`.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
-};
+use super::{AckEvent, Build, Context, Entry, Window, WindowLaw, Windowed};
 use crate::params::{Flavour, Kind, Params, Spec, Value};
+use crate::slow_start::SlowStart;
+use crate::units::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "reno",
     summary: "additive increase by one segment per RTT, halving on loss",
     source: "RFC 5681; Jacobson, SIGCOMM 1988; Linux tcp_cong.c",
     params: PARAMS,
-    build: Build::Native(|cx, params| Box::new(Reno::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Reno::new(cx, params)))),
 };
 
 const PARAMS: &[Spec] = &[Spec {
@@ -32,7 +32,6 @@ const PARAMS: &[Spec] = &[Spec {
 
 /// Reno's window law.
 pub struct Reno {
-    pub(super) window: Window,
     ack_counting: bool,
     flavour: Flavour,
 }
@@ -40,82 +39,55 @@ pub struct Reno {
 impl Reno {
     /// The law for a new connection.
     pub fn new(cx: &Context, params: &Params) -> Self {
-        Reno { window: Window::new(cx), ack_counting: params.flag("ack_counting"), flavour: cx.flavour }
+        Reno { ack_counting: params.flag("ack_counting"), flavour: cx.flavour }
     }
 
     /// The law with its parameters at their defaults: what other laws are built upon.
     pub(super) fn plain(cx: &Context) -> Self {
-        Reno { window: Window::new(cx), ack_counting: false, flavour: cx.flavour }
-    }
-
-    /// ssthresh = max(FlightSize / 2, 2) (RFC 5681 eq. 4); Linux: of cwnd, whole segments.
-    fn half(&self, flight_size: u64) -> f64 {
-        match self.flavour {
-            Flavour::Linux => (self.window.cwnd / 2.0).floor().max(2.0),
-            Flavour::Paper => (self.window.used(flight_size) / 2.0).max(2.0),
-        }
+        Reno { ack_counting: false, flavour: cx.flavour }
     }
 }
 
-impl CongestionControl for Reno {
-    fn on_ack(&mut self, ev: &AckEvent) {
-        if !ev.may_grow {
-            return;
-        }
-        let mut acked = self.window.segments(ev.acked_bytes);
-        if self.ack_counting {
-            acked = acked.min(1.0);
-        }
-        if self.window.in_slow_start() {
-            acked = self.window.slow_start(acked);
-        }
-        if acked > 0.0 {
-            let w = self.window.cwnd;
-            match self.flavour {
-                Flavour::Linux => self.window.add_credit(w.floor(), acked),
-                Flavour::Paper => self.window.add_fraction(w, acked),
-            }
+impl WindowLaw for Reno {
+    #[inline]
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        let left = w.slow_start(if self.ack_counting { acked.min(1.0) } else { acked });
+        if left > 0.0 {
+            self.avoid(w, left, ev);
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        self.window.reduce(self.half(ev.flight_size));
+    /// W += acked/W (RFC 5681 eq. 3).
+    #[inline]
+    fn avoid(&mut self, w: &mut Window, acked: f64, _ev: &AckEvent) {
+        match self.flavour {
+            Flavour::Linux => w.add_credit(w.cwnd.floor(), acked),
+            Flavour::Paper => w.add_fraction(w.cwnd, acked),
+        }
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        self.window.time_out(ev.first.then(|| self.half(ev.flight_size)));
-    }
-
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
+    /// ssthresh = max(FlightSize / 2, 2) (RFC 5681 eq. 4); Linux: of cwnd, whole segments.
+    fn decrease(&mut self, w: &Window, _now: Time, flight_size: u64) -> f64 {
+        match self.flavour {
+            Flavour::Linux => (w.cwnd / 2.0).floor().max(2.0),
+            Flavour::Paper => (w.used(flight_size) / 2.0).max(2.0),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Signal;
+    use crate::cc::{CongestionControl, CongestionEvent, RestartEvent, Signal, TimeoutEvent, UndoEvent};
     use crate::units::{Duration, Time};
 
     const MSS: u32 = 1000;
 
-    fn law(flavour: Flavour, w: u32) -> Reno {
+    fn law(flavour: Flavour, w: u32) -> Windowed<Reno> {
         let cx = Context { initial_window: w, initial_ssthresh: Some(1), flavour, ..Context::new(MSS) };
-        Reno::new(&cx, &Params::resolve(PARAMS, &[], flavour).unwrap())
+        Windowed::new(&cx, SlowStart::Standard, Reno::new(&cx, &Params::resolve(PARAMS, &[], flavour).unwrap()))
     }
-    fn ack(law: &mut Reno, segments: u64) {
+    fn ack(law: &mut Windowed<Reno>, segments: u64) {
         law.on_ack(&AckEvent { acked_bytes: segments * u64::from(MSS), may_grow: true, ..AckEvent::default() });
     }
 

@@ -20,11 +20,9 @@
 //! * δ, and that slow start ends at N > n + δ, are ours: the text we could check does not give them.
 //! * Retransmission by the option's bitmap belongs to loss recovery and is left out.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, OneWay, Phase, RestartEvent, TimeoutEvent,
-    UndoEvent, Window,
-};
+use super::{AckEvent, Build, Entry, OneWay, Phase, Window, WindowLaw, Windowed};
 use crate::params::{Kind, Params, Spec, Value};
+use crate::slow_start::SlowStart;
 use crate::units::{NANOS_PER_SEC, Time};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -49,7 +47,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "the window stays as it is while the queue is within n ± delta; 0.5 is our choice, not the authors'",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(SantaCruz::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, SantaCruz::new(params)))),
 };
 
 const MIN_WINDOW: f64 = 2.0;
@@ -58,7 +56,6 @@ const MIN_WINDOW: f64 = 2.0;
 pub struct SantaCruz {
     n: f64,
     delta: f64,
-    window: Window,
     path: ForwardPath,
     /// N as of the last window, in packets.
     queue: f64,
@@ -115,32 +112,31 @@ impl ForwardPath {
 
 impl SantaCruz {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
+    pub fn new(params: &Params) -> Self {
         SantaCruz {
             n: params.number("n"),
             delta: params.number("delta"),
-            window: Window::new(cx),
             path: ForwardPath::default(),
             queue: 0.0,
             window_end: 0,
         }
     }
 
-    fn slow_start(&mut self, ev: &AckEvent) {
+    fn slow_start(&mut self, w: &mut Window, ev: &AckEvent) {
         // The spacing is the last window's, and W doubles: packets come twice as close now.
         if 2.0 * self.path.queue() > self.n + self.delta {
-            self.window.ssthresh = self.window.cwnd;
+            w.ssthresh = w.cwnd;
         } else if ev.may_grow {
-            self.window.slow_start(self.window.segments(ev.acked_bytes));
+            w.slow_start(w.segments(ev.acked_bytes));
         }
     }
 
     /// Once per window: one up below n − δ, one down above n + δ.
-    fn judge(&mut self, may_grow: bool) {
+    fn judge(&mut self, w: &mut Window, may_grow: bool) {
         if self.queue > self.n + self.delta {
-            self.window.step_down(self.window.cwnd - 1.0);
+            w.step_down(w.cwnd - 1.0);
         } else if self.queue < self.n - self.delta && may_grow {
-            self.window.cwnd += 1.0;
+            w.cwnd += 1.0;
         }
     }
 
@@ -148,63 +144,42 @@ impl SantaCruz {
     ///
     /// It ends with the first packet that a larger W let go, not with the last one sent before: that one could
     /// not yet show what the change did, and W would swing by one for ever.
-    fn next_window(&mut self, ev: &AckEvent) {
+    fn next_window(&mut self, w: &Window, ev: &AckEvent) {
         self.window_end = match ev.may_grow {
-            true => ev.snd_nxt.max(ev.snd_una.saturating_add(self.window.cwnd_bytes())),
+            true => ev.snd_nxt.max(ev.snd_una.saturating_add(w.cwnd_bytes())),
             false => ev.snd_nxt, // the sender does not use all of W
         };
     }
 }
 
-impl CongestionControl for SantaCruz {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for SantaCruz {
+    fn on_ack(&mut self, w: &mut Window, ev: &AckEvent) {
         if let Some(packet) = ev.one_way {
             self.path.take_in(packet);
         }
-        let was_slow_start = self.window.in_slow_start();
+        let was_slow_start = w.in_slow_start();
         if was_slow_start {
-            self.slow_start(ev);
+            self.slow_start(w, ev);
         }
         if ev.snd_una >= self.window_end {
-            self.path.end_window(self.window.segments(ev.delivered));
+            self.path.end_window(w.segments(ev.delivered));
             self.queue = self.path.queue();
             if !was_slow_start && ev.phase == Phase::Open {
-                self.judge(ev.may_grow);
+                self.judge(w, ev.may_grow);
             }
-            self.next_window(ev);
+            self.next_window(w, ev);
         }
     }
 
-    fn on_congestion(&mut self, _ev: &CongestionEvent) {
-        self.window.reduce((self.window.cwnd / 2.0).max(MIN_WINDOW));
-    }
-
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let half = (self.window.cwnd / 2.0).max(MIN_WINDOW);
-        self.window.time_out(ev.first.then_some(half));
-    }
-
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
+    fn decrease(&mut self, w: &Window, _now: Time, _flight_size: u64) -> f64 {
+        (w.cwnd / 2.0).max(MIN_WINDOW)
     }
 
     fn reads_one_way(&self) -> bool {
         true
     }
 
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("queue_estimate_packets", self.queue);
         record("service_time_s", self.path.spacing.map_or(f64::NAN, |ns| ns / NANOS_PER_SEC as f64));
     }
@@ -214,13 +189,18 @@ impl CongestionControl for SantaCruz {
 mod tests {
     use super::*;
     use crate::cc::closed_loop::{Loop, MSS};
+    use crate::cc::{CongestionControl, CongestionEvent, Context, RestartEvent, TimeoutEvent, UndoEvent};
     use crate::params::{Flavour, Given};
     use crate::units::{Duration, Time};
 
-    fn law(n: f64, initial_window: u32, initial_ssthresh: Option<u64>) -> SantaCruz {
+    fn law(n: f64, initial_window: u32, initial_ssthresh: Option<u64>) -> Windowed<SantaCruz> {
         let given = [("n".to_string(), Given::Number(n))];
         let cx = Context { initial_window, initial_ssthresh, ..Context::new(MSS as u32) };
-        SantaCruz::new(&cx, &Params::resolve(ENTRY.params, &given, Flavour::Paper).unwrap())
+        Windowed::new(
+            &cx,
+            SlowStart::Standard,
+            SantaCruz::new(&Params::resolve(ENTRY.params, &given, Flavour::Paper).unwrap()),
+        )
     }
     fn us(us: u64) -> Time {
         Time::ZERO + Duration::from_micros(us)
@@ -252,7 +232,7 @@ mod tests {
         for (queue, step) in [(2.0, 1.0), (3.2, 0.0), (4.0, -1.0)] {
             let mut law = law(3.0, 20, Some(1));
             law.queue = queue;
-            law.judge(true);
+            law.law.judge(&mut law.window, true);
             assert_eq!(law.window.cwnd, 20.0 + step);
         }
     }
@@ -263,7 +243,7 @@ mod tests {
         for (queue, may_grow, w) in [(2.5, true, 20.0), (3.5, true, 20.0), (2.0, false, 20.0), (4.0, false, 19.0)] {
             let mut law = law(3.0, 20, Some(1));
             law.queue = queue;
-            law.judge(may_grow);
+            law.law.judge(&mut law.window, may_grow);
             assert_eq!(law.window.cwnd, w, "N = {queue}");
         }
     }

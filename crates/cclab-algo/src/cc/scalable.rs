@@ -5,11 +5,10 @@
 //! begins to be more than Reno's one per RTT, and takes b at any window. The paper is Reno, halving too, within its
 //! legacy window. Linux saves up whole segments and rounds the share that it takes down.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, TimeoutEvent, UndoEvent, Window,
-};
+use super::{AckEvent, Build, Context, Entry, Window, WindowLaw, Windowed};
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::slow_start::{MAX_SSTHRESH, SlowStart};
+use crate::units::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "scalable",
@@ -50,7 +49,9 @@ pub(super) const ENTRY: Entry = Entry {
         },
         MAX_SSTHRESH,
     ],
-    build: Build::Native(|cx, params| Box::new(Scalable::new(cx, params))),
+    build: Build::Native(|cx, params| {
+        Box::new(Windowed::new(cx, SlowStart::limited(params), Scalable::new(cx, params)))
+    }),
 };
 
 /// Scalable TCP's window law.
@@ -60,8 +61,6 @@ pub struct Scalable {
     legacy_window: f64,
     legacy_halving: bool,
     flavour: Flavour,
-    window: Window,
-    slow_start: SlowStart,
 }
 
 impl Scalable {
@@ -73,63 +72,27 @@ impl Scalable {
             legacy_window: params.number("legacy_window"),
             legacy_halving: params.flag("legacy_halving"),
             flavour: cx.flavour,
-            window: Window::new(cx),
-            slow_start: SlowStart::limited(params.number("max_ssthresh")),
-        }
-    }
-
-    /// W − b W, at least 2; Linux rounds b W down, the paper takes it of FlightSize (RFC 5681 eq. 4).
-    fn decreased(&self, flight_size: u64) -> f64 {
-        let w = self.window.cwnd;
-        let share = if self.legacy_halving && w <= self.legacy_window { 0.5 } else { self.b };
-        match self.flavour {
-            Flavour::Linux => (w.floor() - (w * share).floor()).max(2.0),
-            Flavour::Paper => (self.window.used(flight_size) * (1.0 - share)).max(2.0),
         }
     }
 }
 
-impl CongestionControl for Scalable {
-    fn on_ack(&mut self, ev: &AckEvent) {
-        if !ev.may_grow {
-            return;
-        }
-        let mut acked = self.window.segments(ev.acked_bytes);
-        if self.window.in_slow_start() {
-            acked = self.slow_start.grow(acked, &mut self.window);
-        }
-        if acked > 0.0 {
-            let w = self.window.cwnd;
-            let per_segment = if w <= self.legacy_window { w } else { 1.0 / self.a };
-            match self.flavour {
-                Flavour::Linux => self.window.add_credit(per_segment.floor(), acked),
-                Flavour::Paper => self.window.add_fraction(per_segment, acked),
-            }
+impl WindowLaw for Scalable {
+    /// W += a for each segment acknowledged; Reno's within the legacy window.
+    fn avoid(&mut self, w: &mut Window, acked: f64, _ev: &AckEvent) {
+        let per_segment = if w.cwnd <= self.legacy_window { w.cwnd } else { 1.0 / self.a };
+        match self.flavour {
+            Flavour::Linux => w.add_credit(per_segment.floor(), acked),
+            Flavour::Paper => w.add_fraction(per_segment, acked),
         }
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        self.window.reduce(self.decreased(ev.flight_size));
-    }
-
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        self.window.time_out(ev.first.then(|| self.decreased(ev.flight_size)));
-    }
-
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
+    /// W − b W, at least 2; Linux rounds b W down, the paper takes it of FlightSize (RFC 5681 eq. 4).
+    fn decrease(&mut self, w: &Window, _now: Time, flight_size: u64) -> f64 {
+        let share = if self.legacy_halving && w.cwnd <= self.legacy_window { 0.5 } else { self.b };
+        match self.flavour {
+            Flavour::Linux => (w.cwnd.floor() - (w.cwnd * share).floor()).max(2.0),
+            Flavour::Paper => (w.used(flight_size) * (1.0 - share)).max(2.0),
+        }
     }
 }
 
@@ -139,7 +102,7 @@ mod tests {
     use crate::cc::testing::{ack, law_of, lose};
     use crate::params::Given;
 
-    fn law(flavour: Flavour, w: u32, given: &[(&str, Given)]) -> Scalable {
+    fn law(flavour: Flavour, w: u32, given: &[(&str, Given)]) -> Windowed<Scalable> {
         law_of(&ENTRY, flavour, w, given, Scalable::new)
     }
 

@@ -1,23 +1,38 @@
 //! What the unit tests of several laws share.
 
-use super::{AckEvent, CongestionControl, CongestionEvent, Context, Entry, Signal};
+use super::{AckEvent, CongestionControl, CongestionEvent, Context, Entry, Signal, WindowLaw, Windowed};
 use crate::params::{Flavour, Given, Params};
+use crate::slow_start::SlowStart;
 use crate::units::{Duration, Time};
+use std::ops::{Deref, DerefMut};
 
 /// Payload of a segment.
 pub(super) const MSS: u32 = 1000;
 
 /// A law in congestion avoidance at `w` segments.
-pub(super) fn law_of<L>(
+pub(super) fn law_of<L: WindowLaw>(
     entry: &Entry,
     flavour: Flavour,
     w: u32,
     given: &[(&str, Given)],
-    new: fn(&Context, &Params) -> L,
-) -> L {
+    new: impl Fn(&Context, &Params) -> L,
+) -> Windowed<L> {
     let cx = Context { initial_window: w, initial_ssthresh: Some(1), flavour, ..Context::new(MSS) };
     let given: Vec<_> = given.iter().map(|(n, g)| (n.to_string(), g.clone())).collect();
-    new(&cx, &Params::resolve(entry.params, &given, flavour).unwrap())
+    Windowed::new(&cx, SlowStart::Standard, new(&cx, &Params::resolve(entry.params, &given, flavour).unwrap()))
+}
+
+/// In tests a law's own fields are at hand.
+impl<L> Deref for Windowed<L> {
+    type Target = L;
+    fn deref(&self) -> &L {
+        &self.law
+    }
+}
+impl<L> DerefMut for Windowed<L> {
+    fn deref_mut(&mut self) -> &mut L {
+        &mut self.law
+    }
 }
 
 /// An ACK of so many segments, at time zero and without an RTT.

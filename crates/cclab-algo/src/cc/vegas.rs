@@ -15,13 +15,11 @@
 //! The paper's fine-grained check of the first and second duplicate ACK belongs to loss recovery, not to
 //! the window law, and is left out.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
-    UndoEvent, Window,
-};
+use super::{AckEvent, Build, Entry, IdleEvent, Phase, TimeoutEvent, Window, WindowLaw, Windowed};
 use crate::estimate::{Round, Rtts};
 use crate::params::{Kind, Params, Spec, Value};
-use crate::units::Duration;
+use crate::slow_start::SlowStart;
+use crate::units::{Duration, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "vegas",
@@ -69,7 +67,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ; loss_factor's default follows the flavour, not this",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Vegas::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Vegas::new(params)))),
 };
 
 /// What a timeout leaves in the paper.
@@ -86,7 +84,6 @@ pub struct Vegas {
     gamma: f64,
     loss_factor: f64,
     linux: bool,
-    window: Window,
     /// Smallest RTT of the connection.
     base_rtt: Duration,
     round: Round,
@@ -100,14 +97,13 @@ pub struct Vegas {
 
 impl Vegas {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
+    pub fn new(params: &Params) -> Self {
         Vegas {
             alpha: params.number("alpha"),
             beta: params.number("beta"),
             gamma: params.number("gamma"),
             loss_factor: params.number("loss_factor"),
             linux: params.word("variant") == "linux",
-            window: Window::new(cx),
             base_rtt: Duration::MAX,
             round: Round::default(),
             rtts: Rtts::default(),
@@ -118,61 +114,53 @@ impl Vegas {
     }
 
     /// (expected − actual) · base: the segments in the queue, as the paper or as Linux counts them.
-    fn diff(&self, rtt: Duration) -> f64 {
-        let (w, base, rtt) = (self.window.cwnd, self.base_rtt.0.max(1) as f64, rtt.0.max(1) as f64);
+    fn diff(&self, w: f64, rtt: Duration) -> f64 {
+        let (base, rtt) = (self.base_rtt.0.max(1) as f64, rtt.0.max(1) as f64);
         if self.linux { (w.floor() * (rtt - base) / base).floor() } else { w * (1.0 - base / rtt) }
     }
 
     /// The round is over: W is judged once.
-    fn judge(&mut self, rtt: Duration, ev: &AckEvent) {
-        self.diff = self.diff(rtt);
-        if self.window.in_slow_start() {
+    fn judge(&mut self, w: &mut Window, rtt: Duration, ev: &AckEvent) {
+        self.diff = self.diff(w.cwnd, rtt);
+        if w.in_slow_start() {
             match self.linux {
-                true => self.judge_slow_start_linux(rtt, ev),
-                false => self.judge_slow_start_paper(ev),
+                true => self.judge_slow_start_linux(w, rtt, ev),
+                false => self.judge_slow_start_paper(w, ev),
             }
         } else if self.diff > self.beta {
-            self.window.step_down(self.window.cwnd - 1.0);
+            w.step_down(w.cwnd - 1.0);
         } else if self.diff < self.alpha && ev.may_grow {
-            self.window.cwnd += 1.0;
+            w.cwnd += 1.0;
         }
         if self.linux {
-            self.window.ssthresh = self.window.ssthresh.max((self.window.cwnd * 0.75).floor());
+            w.ssthresh = w.ssthresh.max((w.cwnd * 0.75).floor());
         }
     }
 
-    fn judge_slow_start_linux(&mut self, rtt: Duration, ev: &AckEvent) {
+    fn judge_slow_start_linux(&mut self, w: &mut Window, rtt: Duration, ev: &AckEvent) {
         if self.diff > self.gamma {
-            let w = self.window.cwnd;
-            let fills = (w.floor() * self.base_rtt.0 as f64 / rtt.0.max(1) as f64).floor();
-            self.window.step_down(w.min(fills + 1.0));
+            let fills = (w.cwnd.floor() * self.base_rtt.0 as f64 / rtt.0.max(1) as f64).floor();
+            w.step_down(w.cwnd.min(fills + 1.0));
         } else if ev.may_grow {
-            self.window.slow_start(self.window.segments(ev.acked_bytes));
+            w.slow_start(w.segments(ev.acked_bytes));
         }
     }
 
-    fn judge_slow_start_paper(&mut self, ev: &AckEvent) {
+    fn judge_slow_start_paper(&mut self, w: &mut Window, ev: &AckEvent) {
         if self.doubling {
             if ev.may_grow {
-                self.window.slow_start(self.window.segments(ev.acked_bytes));
+                w.slow_start(w.segments(ev.acked_bytes));
             }
         } else if self.diff > self.gamma {
-            self.window.step_down(self.window.cwnd * (1.0 - EXIT_CUT));
+            w.step_down(w.cwnd * (1.0 - EXIT_CUT));
         }
         self.doubling = !self.doubling;
     }
 
     /// What Vegas does where it cannot judge.
-    fn reno(&mut self, ev: &AckEvent) {
-        if !ev.may_grow {
-            return;
-        }
-        let mut acked = self.window.segments(ev.acked_bytes);
-        if self.window.in_slow_start() {
-            acked = self.window.slow_start(acked);
-        }
-        if acked > 0.0 {
-            self.window.add_credit(self.window.cwnd.floor(), acked);
+    fn reno(&mut self, w: &mut Window, ev: &AckEvent) {
+        if ev.may_grow {
+            self.grow(w, w.segments(ev.acked_bytes), ev);
         }
     }
 
@@ -187,67 +175,55 @@ impl Vegas {
     }
 }
 
-impl CongestionControl for Vegas {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Vegas {
+    fn on_ack(&mut self, w: &mut Window, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
             self.rtts.add(rtt);
         }
         self.follow(ev);
         if !self.open {
-            self.reno(ev);
+            self.reno(w, ev);
         } else if self.round.is_over(ev.snd_una, ev.snd_nxt) {
             // The mean sees the queue that a doubling round builds towards its end; the smallest is that of its first packet.
             let rtts = std::mem::take(&mut self.rtts);
             match rtts.count {
-                0 => self.reno(ev),
-                n if self.linux && n <= TOO_FEW_SAMPLES => self.reno(ev),
-                _ => self.judge(if self.linux { rtts.min } else { rtts.mean() }, ev),
+                0 => self.reno(w, ev),
+                n if self.linux && n <= TOO_FEW_SAMPLES => self.reno(w, ev),
+                _ => self.judge(w, if self.linux { rtts.min } else { rtts.mean() }, ev),
             }
-        } else if ev.may_grow && self.window.in_slow_start() && (self.linux || self.doubling) {
-            self.window.slow_start(self.window.segments(ev.acked_bytes));
+        } else if ev.may_grow && w.in_slow_start() && (self.linux || self.doubling) {
+            w.slow_start(w.segments(ev.acked_bytes));
         }
     }
 
-    fn on_congestion(&mut self, _ev: &CongestionEvent) {
-        let left = self.window.cwnd * self.loss_factor;
-        self.window.reduce(if self.linux { left.floor() } else { left }.max(2.0));
+    /// Reno's.
+    fn avoid(&mut self, w: &mut Window, acked: f64, _ev: &AckEvent) {
+        w.add_credit(w.cwnd.floor(), acked);
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let half = (self.window.cwnd / 2.0).floor().max(2.0);
-        let before = self.window.cwnd;
-        self.window.time_out(ev.first.then_some(half));
+    fn decrease(&mut self, w: &Window, _now: Time, _flight_size: u64) -> f64 {
+        let left = w.cwnd * self.loss_factor;
+        if self.linux { left.floor() } else { left }.max(2.0)
+    }
+
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
+        let before = w.cwnd;
+        w.time_out(ev.first.then_some((before / 2.0).floor().max(2.0)));
         if !self.linux {
-            self.window.cwnd = TIMEOUT_WINDOW.min(before);
+            w.cwnd = TIMEOUT_WINDOW.min(before);
         }
         self.doubling = true;
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn on_idle(&mut self, _ev: &IdleEvent) {
+    fn on_idle(&mut self, _w: &mut Window, _ev: &IdleEvent) {
         if self.linux {
             self.base_rtt = Duration::MAX;
             self.rtts = Rtts::default();
         }
     }
 
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         let known = self.base_rtt != Duration::MAX;
         record("base_rtt_s", if known { self.base_rtt.as_secs_f64() } else { f64::NAN });
         record("diff_segments", self.diff);
@@ -257,20 +233,20 @@ impl CongestionControl for Vegas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Signal;
     use crate::cc::closed_loop::{Loop, MSS};
+    use crate::cc::{CongestionControl, CongestionEvent, Context, RestartEvent, Signal, UndoEvent};
     use crate::params::{Flavour, Given};
     use crate::units::Time;
 
     /// A law in congestion avoidance (`ssthresh` 1) or in slow start.
-    fn law(flavour: Flavour, w: u32, initial_ssthresh: Option<u64>) -> Vegas {
+    fn law(flavour: Flavour, w: u32, initial_ssthresh: Option<u64>) -> Windowed<Vegas> {
         let cx = Context { initial_window: w, initial_ssthresh, flavour, ..Context::new(MSS as u32) };
-        Vegas::new(&cx, &Params::resolve(ENTRY.params, &[], flavour).unwrap())
+        Windowed::new(&cx, SlowStart::Standard, Vegas::new(&Params::resolve(ENTRY.params, &[], flavour).unwrap()))
     }
 
     /// A window and a path: each ACK of a round brings `rtt`.
     struct Sender {
-        law: Vegas,
+        law: Windowed<Vegas>,
         snd_una: u64,
     }
     impl Sender {
@@ -395,7 +371,11 @@ mod tests {
             for (flavour, ssthresh) in [Flavour::Paper, Flavour::Linux].map(|f| [(f, None), (f, Some(MSS))]).concat() {
                 let given = [("alpha", alpha), ("beta", beta)].map(|(n, x)| (n.to_string(), Given::Number(x)));
                 let cx = Context { initial_window: 2, initial_ssthresh: ssthresh, flavour, ..Context::new(MSS as u32) };
-                let law = Vegas::new(&cx, &Params::resolve(ENTRY.params, &given, flavour).unwrap());
+                let law = Windowed::new(
+                    &cx,
+                    SlowStart::Standard,
+                    Vegas::new(&Params::resolve(ENTRY.params, &given, flavour).unwrap()),
+                );
                 let ((w_min, w_max), (q_min, q_max)) = Loop::run(Box::new(law), 1, 60.0).settled(30.0);
                 assert_eq!(w_min, w_max, "{flavour:?} {ssthresh:?}");
                 // Diff = W (rtt − base)/base in Linux: waiting · W / BDP

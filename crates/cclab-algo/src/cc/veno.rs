@@ -12,12 +12,10 @@
 //! * growth: paper a fraction for each, or each second, ACK; Linux whole segments;
 //! * outside of Open Linux does as Reno.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
-    UndoEvent, Window,
-};
+use super::{AckEvent, Build, CongestionEvent, Entry, IdleEvent, Phase, TimeoutEvent, Window, WindowLaw, Windowed};
 use crate::params::{Kind, Params, Spec, Value};
-use crate::units::Duration;
+use crate::slow_start::SlowStart;
+use crate::units::{Duration, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "veno",
@@ -49,7 +47,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose rules where they differ",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Veno::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Veno::new(params)))),
 };
 
 /// Linux is Reno up to this many RTT samples.
@@ -60,7 +58,6 @@ pub struct Veno {
     beta: f64,
     random_loss_factor: f64,
     linux: bool,
-    window: Window,
     /// Smallest RTT; `Duration::MAX` before the first sample.
     base_rtt: Duration,
     samples: u32,
@@ -72,12 +69,11 @@ pub struct Veno {
 
 impl Veno {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
+    pub fn new(params: &Params) -> Self {
         Veno {
             beta: params.number("beta"),
             random_loss_factor: params.number("random_loss_factor"),
             linux: params.word("variant") == "linux",
-            window: Window::new(cx),
             base_rtt: Duration::MAX,
             samples: 0,
             queued: 0.0,
@@ -86,8 +82,8 @@ impl Veno {
     }
 
     /// N = W (1 − base/RTT).
-    fn judge(&mut self, rtt: Duration) {
-        let (w, ratio) = (self.window.cwnd, self.base_rtt.0 as f64 / rtt.0.max(1) as f64);
+    fn judge(&mut self, w: f64, rtt: Duration) {
+        let ratio = self.base_rtt.0 as f64 / rtt.0.max(1) as f64;
         self.queued = match self.linux {
             true => (2.0 * w.floor() - (2.0 * w.floor() * ratio).floor()) / 2.0,
             false => w * (1.0 - ratio),
@@ -98,100 +94,75 @@ impl Veno {
         self.queued >= self.beta
     }
 
-    fn grow_linux(&mut self, ev: &AckEvent, mut acked: f64) {
-        let judged = ev.phase == Phase::Open && self.samples > TOO_FEW_SAMPLES;
-        if let (true, Some(rtt)) = (judged, ev.rtt) {
-            self.judge(rtt);
-        }
-        if self.window.in_slow_start() {
-            acked = self.window.slow_start(acked);
-        }
-        if acked <= 0.0 {
-            return;
-        }
-        let (w, before) = (self.window.cwnd.floor(), self.window.cwnd);
-        self.window.add_credit(w, acked);
-        if judged && self.congested() && self.window.cwnd > before {
+    /// Whether Linux judges by this ACK.
+    fn is_judge(&self, ev: &AckEvent) -> bool {
+        ev.phase == Phase::Open && self.samples > TOO_FEW_SAMPLES
+    }
+
+    fn grow_linux(&mut self, w: &mut Window, acked: f64, judged: bool) {
+        let before = w.cwnd;
+        w.add_credit(before.floor(), acked);
+        if judged && self.congested() && w.cwnd > before {
             // A window's worth of credit: one segment, or only the turn of the next.
-            self.window.cwnd = if self.every_other { before + 1.0 } else { before };
+            w.cwnd = if self.every_other { before + 1.0 } else { before };
             self.every_other = !self.every_other;
         }
     }
-
-    fn grow_paper(&mut self, ev: &AckEvent, mut acked: f64) {
-        if self.base_rtt != Duration::MAX {
-            self.judge(ev.srtt.max(self.base_rtt));
-        }
-        if self.window.in_slow_start() {
-            acked = self.window.slow_start(acked);
-        }
-        let acked = if self.congested() { acked / 2.0 } else { acked };
-        self.window.add_fraction(self.window.cwnd, acked);
-    }
-
-    /// What a loss leaves.
-    fn decreased(&self) -> f64 {
-        let w = self.window.cwnd;
-        let left = w * if self.congested() { 0.5 } else { self.random_loss_factor };
-        if self.linux { left.floor() } else { left }.max(2.0)
-    }
 }
 
-impl CongestionControl for Veno {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Veno {
+    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
             self.samples = self.samples.saturating_add(1);
         }
-        if ev.may_grow {
-            let acked = self.window.segments(ev.acked_bytes);
-            match self.linux {
-                true => self.grow_linux(ev, acked),
-                false => self.grow_paper(ev, acked),
-            }
+        if !ev.may_grow {
+            return;
+        }
+        match ev.rtt {
+            Some(rtt) if self.linux && self.is_judge(ev) => self.judge(w.cwnd, rtt),
+            _ if !self.linux && self.base_rtt != Duration::MAX => self.judge(w.cwnd, ev.srtt.max(self.base_rtt)),
+            _ => {}
         }
     }
 
-    fn on_congestion(&mut self, _ev: &CongestionEvent) {
-        self.window.reduce(self.decreased());
+    fn avoid(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        if self.linux {
+            self.grow_linux(w, acked, self.is_judge(ev));
+        } else {
+            w.add_fraction(w.cwnd, if self.congested() { acked / 2.0 } else { acked });
+        }
+    }
+
+    fn decrease(&mut self, w: &Window, _now: Time, _flight_size: u64) -> f64 {
+        let left = w.cwnd * if self.congested() { 0.5 } else { self.random_loss_factor };
+        if self.linux { left.floor() } else { left }.max(2.0)
+    }
+
+    fn on_congestion(&mut self, w: &mut Window, ev: &CongestionEvent) {
+        w.reduce(self.decrease(w, ev.now, ev.flight_size));
         if !self.linux {
             self.base_rtt = Duration::MAX;
         }
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
         // The paper tells chance from congestion where duplicate ACKs tell of the loss; Linux here too.
-        let left = if self.linux { self.decreased() } else { (self.window.cwnd / 2.0).max(2.0) };
-        self.window.time_out(ev.first.then_some(left));
+        let left = if self.linux { self.decrease(w, ev.now, ev.flight_size) } else { (w.cwnd / 2.0).max(2.0) };
+        w.time_out(ev.first.then_some(left));
         if !self.linux {
             self.base_rtt = Duration::MAX;
         }
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn on_idle(&mut self, _ev: &IdleEvent) {
+    fn on_idle(&mut self, _w: &mut Window, _ev: &IdleEvent) {
         if self.linux {
             self.base_rtt = Duration::MAX;
             self.every_other = true;
         }
     }
 
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         let known = self.base_rtt != Duration::MAX;
         record("base_rtt_s", if known { self.base_rtt.as_secs_f64() } else { f64::NAN });
         record("queued_segments", self.queued);
@@ -201,23 +172,24 @@ impl CongestionControl for Veno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Signal;
+    use crate::cc::{CongestionControl, Context, RestartEvent, Signal};
     use crate::params::Flavour;
     use crate::units::Time;
 
     const MSS: u64 = 1000;
 
-    fn law(flavour: Flavour, w: u32) -> Veno {
+    fn law(flavour: Flavour, w: u32) -> Windowed<Veno> {
         let cx = Context { initial_window: w, initial_ssthresh: Some(1), flavour, ..Context::new(MSS as u32) };
-        let mut veno = Veno::new(&cx, &Params::resolve(ENTRY.params, &[], flavour).unwrap());
+        let mut veno =
+            Windowed::new(&cx, SlowStart::Standard, Veno::new(&Params::resolve(ENTRY.params, &[], flavour).unwrap()));
         (veno.base_rtt, veno.samples) = (Duration::from_millis(100), 10);
         veno
     }
-    fn ack(veno: &mut Veno, rtt_ms: u64) {
+    fn ack(veno: &mut Windowed<Veno>, rtt_ms: u64) {
         let rtt = Duration::from_millis(rtt_ms);
         veno.on_ack(&AckEvent { acked_bytes: MSS, rtt: Some(rtt), srtt: rtt, may_grow: true, ..AckEvent::default() });
     }
-    fn lose(veno: &mut Veno) {
+    fn lose(veno: &mut Windowed<Veno>) {
         let zero = Duration::ZERO;
         let now = Time::ZERO;
         veno.on_congestion(&CongestionEvent { now, signal: Signal::Loss, flight_size: 0, srtt: zero, min_rtt: zero });
@@ -234,7 +206,7 @@ mod tests {
             (Flavour::Linux, 110, 4.0, 20),
         ] {
             let mut veno = law(flavour, 40);
-            veno.judge(Duration::from_millis(rtt));
+            veno.law.judge(veno.window.cwnd, Duration::from_millis(rtt));
             assert!((veno.queued - queued).abs() < 5e-4, "{flavour:?} {rtt}: {}", veno.queued);
             lose(&mut veno);
             assert_eq!((veno.cwnd(), veno.ssthresh()), (left * MSS, left * MSS), "{flavour:?} {rtt}");
@@ -292,7 +264,7 @@ mod tests {
     fn timeouts() {
         for (flavour, rtt, left) in [(Flavour::Paper, 105, 20), (Flavour::Linux, 105, 32), (Flavour::Linux, 110, 20)] {
             let mut veno = law(flavour, 40);
-            veno.judge(Duration::from_millis(rtt));
+            veno.law.judge(veno.window.cwnd, Duration::from_millis(rtt));
             veno.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: true });
             assert_eq!((veno.cwnd(), veno.ssthresh()), (MSS, left * MSS));
         }

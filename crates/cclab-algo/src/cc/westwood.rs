@@ -13,10 +13,10 @@
 //! for a segment and sets it off against what is acknowledged later. Its clock ticks in jiffies, ours does not.
 
 use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, Phase, RecoveredEvent, RestartEvent,
-    TimeoutEvent, UndoEvent, Window,
+    AckEvent, Build, CongestionEvent, Entry, Phase, RecoveredEvent, TimeoutEvent, Window, WindowLaw, Windowed,
 };
 use crate::params::{Kind, Params, Spec, Value};
+use crate::slow_start::SlowStart;
 use crate::units::{Duration, Time};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -41,14 +41,13 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "whose filter and whose reduction",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Westwood::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Westwood::new(params)))),
 };
 
 /// Westwood's window law.
 pub struct Westwood {
     min_interval: Duration,
     linux: bool,
-    window: Window,
     filter: Filter,
     /// Last sample of the RTT, and the smallest.
     rtt: Option<Duration>,
@@ -82,11 +81,10 @@ impl Filter {
 
 impl Westwood {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
+    pub fn new(params: &Params) -> Self {
         Westwood {
             min_interval: Duration::from_secs_f64(params.number("min_interval") / 1000.0),
             linux: params.word("variant") == "linux",
-            window: Window::new(cx),
             filter: Filter::default(),
             rtt: None,
             rtt_min: None,
@@ -95,7 +93,7 @@ impl Westwood {
     }
 
     /// A sample when an RTT has passed, from the bytes before this ACK.
-    fn measure(&mut self, ev: &AckEvent) {
+    fn sample(&mut self, ev: &AckEvent) {
         let (start, bytes) = self.interval.unwrap_or((ev.now, 0));
         let delta = ev.now.since(start);
         match self.rtt {
@@ -108,75 +106,56 @@ impl Westwood {
     }
 
     /// BWE · RTTmin in segments, at least 2 (Grieco & Mascolo §2); before there is an estimate half of W.
-    fn pipe(&self) -> f64 {
-        let Some(rtt_min) = self.rtt_min.filter(|_| self.filter.filled) else { return self.half() };
-        let segments = self.window.segments(1) * self.filter.bandwidth * rtt_min.as_secs_f64();
+    fn pipe(&self, w: &Window) -> f64 {
+        let Some(rtt_min) = self.rtt_min.filter(|_| self.filter.filled) else { return half(w) };
+        let segments = w.segments(1) * self.filter.bandwidth * rtt_min.as_secs_f64();
         if self.linux { segments.floor() } else { segments }.max(2.0)
-    }
-
-    fn half(&self) -> f64 {
-        (self.window.cwnd / 2.0).floor().max(2.0)
     }
 }
 
-impl CongestionControl for Westwood {
-    fn on_ack(&mut self, ev: &AckEvent) {
+fn half(w: &Window) -> f64 {
+    (w.cwnd / 2.0).floor().max(2.0)
+}
+
+impl WindowLaw for Westwood {
+    fn measure(&mut self, _w: &mut Window, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.rtt = Some(rtt);
             self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
         }
-        self.measure(ev);
-        if ev.may_grow {
-            let mut acked = self.window.segments(ev.acked_bytes);
-            if self.window.in_slow_start() {
-                acked = self.window.slow_start(acked);
-            }
-            if acked > 0.0 {
-                let w = self.window.cwnd;
-                match self.linux {
-                    true => self.window.add_credit(w.floor(), acked),
-                    false => self.window.add_fraction(w, acked),
-                }
-            }
+        self.sample(ev);
+    }
+
+    fn avoid(&mut self, w: &mut Window, acked: f64, _ev: &AckEvent) {
+        match self.linux {
+            true => w.add_credit(w.cwnd.floor(), acked),
+            false => w.add_fraction(w.cwnd, acked),
         }
     }
 
-    fn on_congestion(&mut self, _ev: &CongestionEvent) {
-        self.window.reduce(if self.linux { self.half() } else { self.pipe() });
+    fn decrease(&mut self, w: &Window, _now: Time, _flight_size: u64) -> f64 {
+        self.pipe(w)
     }
 
-    fn on_recovered(&mut self, ev: &RecoveredEvent) {
+    fn on_congestion(&mut self, w: &mut Window, _ev: &CongestionEvent) {
+        w.reduce(if self.linux { half(w) } else { self.pipe(w) });
+    }
+
+    fn on_recovered(&mut self, w: &mut Window, ev: &RecoveredEvent) {
         if self.linux && ev.phase != Phase::Loss {
-            self.window.ssthresh = self.pipe();
-            self.window.cwnd = self.window.ssthresh;
+            w.ssthresh = self.pipe(w);
+            w.cwnd = w.ssthresh;
         }
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let pipe = self.pipe();
-        self.window.time_out(ev.first.then_some(pipe));
+    fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
+        w.time_out(ev.first.then(|| self.pipe(w)));
         if self.linux {
             self.rtt_min = None;
         }
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("bandwidth_bps", if self.filter.filled { self.filter.bandwidth * 8.0 } else { f64::NAN });
         record("rtt_min_s", self.rtt_min.map_or(f64::NAN, Duration::as_secs_f64));
     }
@@ -185,17 +164,17 @@ impl CongestionControl for Westwood {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Signal;
+    use crate::cc::{CongestionControl, Context, Signal};
     use crate::params::Flavour;
 
     const MSS: u64 = 1460;
     const BOTH: [Flavour; 2] = [Flavour::Linux, Flavour::Paper];
 
-    fn law(flavour: Flavour, w: u32) -> Westwood {
+    fn law(flavour: Flavour, w: u32) -> Windowed<Westwood> {
         let cx = Context { initial_window: w, initial_ssthresh: Some(1), flavour, ..Context::new(MSS as u32) };
-        Westwood::new(&cx, &Params::resolve(ENTRY.params, &[], flavour).unwrap())
+        Windowed::new(&cx, SlowStart::Standard, Westwood::new(&Params::resolve(ENTRY.params, &[], flavour).unwrap()))
     }
-    fn lose(law: &mut Westwood) {
+    fn lose(law: &mut Windowed<Westwood>) {
         let (now, zero) = (Time::ZERO, Duration::ZERO);
         law.on_congestion(&CongestionEvent { now, signal: Signal::Loss, flight_size: 0, srtt: zero, min_rtt: zero });
     }

@@ -1,6 +1,8 @@
 //! The window that Reno and its relatives share: slow start, additive increase, halving, undo.
 
-use super::{Context, RestartEvent};
+use super::{AckEvent, Context, RestartEvent};
+use crate::slow_start::SlowStart;
+use crate::units::Duration;
 
 /// A congestion window W and its threshold, in segments.
 ///
@@ -15,17 +17,19 @@ pub struct Window {
     /// ACKed segments saved up towards the next whole segment.
     credit: f64,
     prior: Option<(f64, f64)>,
+    slow_start: SlowStart,
     mss: f64,
 }
 
 impl Window {
     /// The window of a new connection.
-    pub fn new(cx: &Context) -> Self {
+    pub fn new(cx: &Context, slow_start: SlowStart) -> Self {
         Window {
             cwnd: f64::from(cx.initial_window),
             ssthresh: cx.initial_ssthresh.map_or(f64::INFINITY, |b| b as f64 / f64::from(cx.mss)),
             credit: 0.0,
             prior: None,
+            slow_start,
             mss: f64::from(cx.mss),
         }
     }
@@ -50,12 +54,35 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start: W grows by what was acknowledged, up to ssthresh. Returns what is left over.
+    /// An ACK before the window grows by it, `min_rtt` being the smallest RTT as the law knows it: may end slow start.
+    #[inline]
+    pub fn watch(&mut self, ev: &AckEvent, min_rtt: Duration) {
+        if self.in_slow_start() {
+            self.watch_slow_start(ev, min_rtt);
+        }
+    }
+
+    #[inline(never)] // as above
+    fn watch_slow_start(&mut self, ev: &AckEvent, min_rtt: Duration) {
+        if self.slow_start.on_ack(ev, min_rtt, self.cwnd, self.ssthresh) {
+            self.ssthresh = self.cwnd;
+        }
+    }
+
+    /// Slow start: W grows by what was acknowledged, up to ssthresh. Returns what is left over, all of it beyond ssthresh.
+    #[inline]
     pub fn slow_start(&mut self, acked: f64) -> f64 {
-        let grown = (self.cwnd + acked).min(self.ssthresh.max(self.cwnd));
-        let left = acked - (grown - self.cwnd);
+        if self.in_slow_start() { self.grow_to_ssthresh(acked) } else { acked }
+    }
+
+    #[inline(never)] // not on the way of the ACKs beyond
+    fn grow_to_ssthresh(&mut self, acked: f64) -> f64 {
+        let increment = self.slow_start.increment(acked, self.cwnd);
+        let grown = (self.cwnd + increment).min(self.ssthresh);
+        let left = increment - (grown - self.cwnd);
         self.cwnd = grown;
-        left
+        // What the limits of RFC 9406 §4.2 and RFC 3742 take away is not left over: it is not to be grown by.
+        if increment < acked { 0.0 } else { left }
     }
 
     /// One segment more for every `w` acknowledged, whole segments only (Linux `tcp_cong_avoid_ai`).
@@ -83,6 +110,7 @@ impl Window {
         self.ssthresh = to;
         self.cwnd = self.cwnd.min(to);
         self.credit = 0.0;
+        self.slow_start.on_congestion();
     }
 
     /// Takes W down to `to`, at least two segments, by the law's own judgement: nothing was lost, so there is nothing
@@ -100,6 +128,7 @@ impl Window {
         }
         self.cwnd = 1.0;
         self.credit = 0.0;
+        self.slow_start.on_timeout();
     }
 
     /// Takes the last reduction back: W and ssthresh as they were, if larger.
@@ -121,7 +150,7 @@ impl Window {
 
     /// W in bytes, at least one segment.
     pub fn cwnd_bytes(&self) -> u64 {
-        (self.cwnd.max(1.0) * self.mss) as u64
+        (self.cwnd.max(1.0) * self.mss) as i64 as u64 // through i64: half the instructions, and W is far from 2^63
     }
     /// The threshold in bytes, `u64::MAX` while arbitrarily high.
     pub fn ssthresh_bytes(&self) -> u64 {
@@ -135,7 +164,8 @@ mod tests {
     use crate::units::Time;
 
     fn window(w: u32, ssthresh: u64) -> Window {
-        Window::new(&Context { initial_window: w, initial_ssthresh: Some(ssthresh * 1000), ..Context::new(1000) })
+        let cx = Context { initial_window: w, initial_ssthresh: Some(ssthresh * 1000), ..Context::new(1000) };
+        Window::new(&cx, SlowStart::Standard)
     }
 
     /// Slow start goes up to ssthresh; the rest of the ACK counts in congestion avoidance (Linux `tcp_slow_start`).

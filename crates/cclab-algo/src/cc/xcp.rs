@@ -5,76 +5,63 @@
 //! each ACK; a loss is answered as by TCP. Where no router on the path answered, the law is Reno.
 
 use super::reno::Reno;
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, Feedback, RestartEvent,
-    TimeoutEvent, UndoEvent,
-};
-use crate::units::Duration;
+use super::{AckEvent, Build, Entry, EstablishedEvent, Feedback, Window, WindowLaw, Windowed};
+use crate::slow_start::SlowStart;
+use crate::units::{Duration, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "xcp",
     summary: "the routers say by how much the window changes",
     source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
     params: &[],
-    build: Build::Native(|cx: &Context, _| Box::new(Xcp { reno: Reno::plain(cx), srtt: Duration::ZERO })),
+    build: Build::Native(|cx, _| {
+        Box::new(Windowed::new(cx, SlowStart::Standard, Xcp { reno: Reno::plain(cx), srtt: Duration::ZERO }))
+    }),
 };
 
 /// XCP's window law.
 struct Xcp {
-    /// Its window, and what there is besides routers.
+    /// What there is besides routers.
     reno: Reno,
     srtt: Duration,
 }
 
-impl CongestionControl for Xcp {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Xcp {
+    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
         self.srtt = ev.srtt;
-        match ev.feedback {
-            Feedback::Xcp { delta, .. } if delta.is_finite() => {
-                let window = &mut self.reno.window;
-                let to = window.cwnd + f64::from(delta) / window.mss();
-                if to < window.cwnd || ev.may_grow {
-                    window.cwnd = to.max(1.0);
-                }
+        if let Feedback::Xcp { delta, .. } = ev.feedback
+            && delta.is_finite()
+        {
+            let to = w.cwnd + f64::from(delta) / w.mss();
+            if to < w.cwnd || ev.may_grow {
+                w.cwnd = to.max(1.0);
             }
-            Feedback::Xcp { .. } => self.reno.on_ack(ev),
-            _ => {}
         }
     }
 
-    fn on_established(&mut self, ev: &EstablishedEvent) {
+    /// As Reno, where no router answered.
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        if matches!(ev.feedback, Feedback::Xcp { delta, .. } if !delta.is_finite()) {
+            self.reno.grow(w, acked, ev);
+        }
+    }
+
+    fn on_established(&mut self, _w: &mut Window, ev: &EstablishedEvent) {
         self.srtt = ev.srtt;
     }
 
-    fn on_congestion(&mut self, ev: &CongestionEvent) {
-        self.reno.on_congestion(ev);
-    }
-
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        self.reno.on_timeout(ev);
-    }
-
-    fn on_undo(&mut self, ev: &UndoEvent) {
-        self.reno.on_undo(ev);
-    }
-
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.reno.on_restart(ev);
+    fn decrease(&mut self, w: &Window, now: Time, flight_size: u64) -> f64 {
+        self.reno.decrease(w, now, flight_size)
     }
 
     /// To the nearest byte: what routers say is in bytes, which need not be exact in segments.
-    fn cwnd(&self) -> u64 {
-        let window = &self.reno.window;
-        (window.cwnd * window.mss()).round().max(window.mss()) as u64
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.reno.ssthresh()
+    fn cwnd(&self, w: &Window) -> u64 {
+        (w.cwnd * w.mss()).round().max(w.mss()) as u64
     }
 
     /// As much as there is: the routers know how much.
-    fn request(&self) -> Feedback {
-        let cwnd = self.cwnd().min(u64::from(u32::MAX)) as u32;
+    fn request(&self, w: &Window) -> Feedback {
+        let cwnd = self.cwnd(w).min(u64::from(u32::MAX)) as u32;
         let rtt_us = (self.srtt.0 / 1000).min(u64::from(u32::MAX)) as u32;
         Feedback::Xcp { cwnd, rtt_us, delta: f32::INFINITY }
     }
@@ -83,6 +70,7 @@ impl CongestionControl for Xcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Context;
 
     fn ack(delta: f32) -> AckEvent {
         let feedback = Feedback::Xcp { cwnd: 0, rtt_us: 0, delta };

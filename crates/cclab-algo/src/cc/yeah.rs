@@ -9,13 +9,11 @@
 //!
 //! Linux counts whole segments and wants three RTT samples in a round; the paper's flavour does neither.
 
-use super::{
-    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, Phase, RestartEvent, TimeoutEvent,
-    UndoEvent, Window,
-};
+use super::{AckEvent, Build, Context, Entry, IdleEvent, Phase, UndoEvent, Window, WindowLaw, Windowed};
 use crate::estimate::{Round, Rtts};
 use crate::params::{Flavour, Kind, Params, Spec, Value};
-use crate::units::Duration;
+use crate::slow_start::SlowStart;
+use crate::units::{Duration, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "yeah",
@@ -79,7 +77,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "after more fast round trips than this since the last loss reno_count starts over",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Yeah::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Yeah::new(cx, params)))),
 };
 
 /// Scalable's growth: one segment for as many acknowledged (0.01 W per round trip above).
@@ -99,7 +97,6 @@ pub struct Yeah {
     rho: f64,
     zeta: f64,
     linux: bool,
-    window: Window,
     base_rtt: Duration,
     round: Round,
     rtts: Rtts,
@@ -132,7 +129,6 @@ impl Yeah {
             rho: params.number("rho"),
             zeta: params.number("zeta"),
             linux: cx.flavour == Flavour::Linux,
-            window: Window::new(cx),
             base_rtt: Duration::MAX,
             round: Round::default(),
             rtts: Rtts::default(),
@@ -148,8 +144,8 @@ impl Yeah {
     }
 
     /// The mode of the next round trip, and decongestion.
-    fn judge(&mut self) {
-        let (base, rtt, w) = (self.base_rtt.0 as f64, self.rtts.min.0.max(1) as f64, self.window.cwnd);
+    fn judge(&mut self, window: &mut Window) {
+        let (base, rtt, w) = (self.base_rtt.0 as f64, self.rtts.min.0.max(1) as f64, window.cwnd);
         let queued = self.whole(w * (rtt - base).max(0.0) / rtt);
         self.state.queued = queued;
         if queued <= self.alpha && rtt - base <= base / self.phi {
@@ -163,48 +159,19 @@ impl Yeah {
         }
         if queued > self.alpha && w > self.state.reno_count {
             let taken = self.whole(queued / self.gamma).min(self.whole(w * self.epsilon));
-            self.window.cwnd = (w - taken).max(self.state.reno_count);
-            self.window.ssthresh = self.window.cwnd;
+            window.cwnd = (w - taken).max(self.state.reno_count);
+            window.ssthresh = window.cwnd;
         }
         self.state.reno_count = match self.state.reno_count <= MIN_WINDOW {
-            true => self.whole(self.window.cwnd / 2.0).max(MIN_WINDOW),
+            true => self.whole(window.cwnd / 2.0).max(MIN_WINDOW),
             false => self.state.reno_count + 1.0,
         };
         self.state.slow_rounds += 1.0;
     }
-
-    fn grow(&mut self, mut acked: f64) {
-        if self.window.in_slow_start() {
-            acked = self.window.slow_start(acked);
-        }
-        if acked <= 0.0 {
-            return;
-        }
-        let fast = self.state.slow_rounds == 0.0;
-        let w = if fast { self.window.cwnd.min(SCALABLE_WINDOW) } else { self.window.cwnd };
-        match self.linux {
-            true => self.window.add_credit(w.floor(), acked),
-            false => self.window.add_fraction(w, acked),
-        }
-    }
-
-    /// What a loss leaves.
-    fn decreased(&mut self) -> f64 {
-        let w = self.window.cwnd;
-        let half = self.whole(w / 2.0).max(MIN_WINDOW);
-        let taken = match self.state.slow_rounds < self.rho {
-            true => self.state.queued.min(half).max(self.whole(w * self.delta)),
-            false => half,
-        };
-        self.prior = self.state.clone();
-        self.state.fast_rounds = 0.0;
-        self.state.reno_count = self.whole(self.state.reno_count / 2.0).max(MIN_WINDOW);
-        (w - taken).max(MIN_WINDOW)
-    }
 }
 
-impl CongestionControl for Yeah {
-    fn on_ack(&mut self, ev: &AckEvent) {
+impl WindowLaw for Yeah {
+    fn measure(&mut self, _w: &mut Window, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
             self.rtts.add(rtt);
@@ -215,55 +182,58 @@ impl CongestionControl for Yeah {
             self.rtts = Rtts::default();
         }
         self.open = open;
-        if !ev.may_grow {
-            return;
+    }
+
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        let left = w.slow_start(acked);
+        if left > 0.0 {
+            self.avoid(w, left, ev);
         }
-        self.grow(self.window.segments(ev.acked_bytes));
         if self.round.is_over(ev.snd_una, ev.snd_nxt) {
-            if self.rtts.count > if self.linux { TOO_FEW_SAMPLES } else { 0 } {
-                self.judge();
+            let too_few = if self.linux { TOO_FEW_SAMPLES } else { 0 };
+            if self.rtts.count > too_few {
+                self.judge(w);
             }
             self.rtts = Rtts::default();
         }
     }
 
-    fn on_congestion(&mut self, _ev: &CongestionEvent) {
-        let left = self.decreased();
-        self.window.reduce(left);
+    /// Scalable's growth in fast mode, Reno's in slow mode.
+    fn avoid(&mut self, w: &mut Window, acked: f64, _ev: &AckEvent) {
+        let per_segment = if self.state.slow_rounds == 0.0 { w.cwnd.min(SCALABLE_WINDOW) } else { w.cwnd };
+        match self.linux {
+            true => w.add_credit(per_segment.floor(), acked),
+            false => w.add_fraction(per_segment, acked),
+        }
     }
 
-    fn on_timeout(&mut self, ev: &TimeoutEvent) {
-        let left = ev.first.then(|| self.decreased());
-        self.window.time_out(left);
+    fn decrease(&mut self, w: &Window, _now: Time, _flight_size: u64) -> f64 {
+        let half = self.whole(w.cwnd / 2.0).max(MIN_WINDOW);
+        let taken = match self.state.slow_rounds < self.rho {
+            true => self.state.queued.min(half).max(self.whole(w.cwnd * self.delta)),
+            false => half,
+        };
+        self.prior = self.state.clone();
+        self.state.fast_rounds = 0.0;
+        self.state.reno_count = self.whole(self.state.reno_count / 2.0).max(MIN_WINDOW);
+        (w.cwnd - taken).max(MIN_WINDOW)
     }
 
-    fn on_undo(&mut self, _ev: &UndoEvent) {
-        self.window.undo();
+    fn on_undo(&mut self, w: &mut Window, _ev: &UndoEvent) {
+        w.undo();
         if !self.linux {
             self.state = self.prior.clone();
         }
     }
 
-    fn on_restart(&mut self, ev: &RestartEvent) {
-        self.window.restart(ev);
-    }
-
-    fn on_idle(&mut self, _ev: &IdleEvent) {
+    fn on_idle(&mut self, _w: &mut Window, _ev: &IdleEvent) {
         if self.linux {
             self.base_rtt = Duration::MAX;
             self.rtts = Rtts::default();
         }
     }
 
-    fn cwnd(&self) -> u64 {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh_bytes()
-    }
-
-    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+    fn signals(&self, _w: &Window, record: &mut dyn FnMut(&'static str, f64)) {
         record("queued_segments", self.state.queued);
         record("reno_count_segments", self.state.reno_count);
         record("slow_rounds", self.state.slow_rounds);
@@ -273,20 +243,20 @@ impl CongestionControl for Yeah {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Signal;
     use crate::cc::closed_loop::{Loop, MSS};
+    use crate::cc::{CongestionControl, CongestionEvent, Signal};
     use crate::params::Given;
     use crate::units::Time;
 
-    fn law(flavour: Flavour, w: u32) -> Yeah {
+    fn law(flavour: Flavour, w: u32) -> Windowed<Yeah> {
         let cx = Context { initial_window: w, initial_ssthresh: Some(1), flavour, ..Context::new(MSS as u32) };
-        Yeah::new(&cx, &Params::resolve(ENTRY.params, &[], flavour).unwrap())
+        Windowed::new(&cx, SlowStart::Standard, Yeah::new(&cx, &Params::resolve(ENTRY.params, &[], flavour).unwrap()))
     }
-    fn judged(flavour: Flavour, w: u32, rtt_ms: u64) -> Yeah {
+    fn judged(flavour: Flavour, w: u32, rtt_ms: u64) -> Windowed<Yeah> {
         let mut law = law(flavour, w);
         law.base_rtt = Duration::from_millis(100);
         law.rtts.min = Duration::from_millis(rtt_ms);
-        law.judge();
+        law.law.judge(&mut law.window);
         law
     }
 
@@ -317,10 +287,10 @@ mod tests {
     fn reno_count_bounds_decongestion() {
         let mut law = judged(Flavour::Linux, 1000, 112);
         assert_eq!(law.state.reno_count, 446.0); // 893 / 2
-        law.judge();
+        law.law.judge(&mut law.window);
         assert_eq!((law.window.cwnd, law.state.reno_count), (893.0 - 95.0, 447.0));
         law.state.reno_count = 790.0;
-        law.judge();
+        law.law.judge(&mut law.window);
         assert_eq!((law.window.cwnd, law.state.reno_count), (790.0, 791.0));
     }
 
@@ -329,9 +299,9 @@ mod tests {
     fn reno_count_starts_over() {
         let mut law = judged(Flavour::Linux, 1000, 112);
         law.rtts.min = Duration::from_millis(100);
-        (0..50).for_each(|_| law.judge());
+        (0..50).for_each(|_| law.law.judge(&mut law.window));
         assert_eq!((law.state.reno_count, law.state.fast_rounds), (446.0, 50.0));
-        law.judge();
+        law.law.judge(&mut law.window);
         assert_eq!((law.state.reno_count, law.state.fast_rounds), (2.0, 0.0));
     }
 
@@ -363,7 +333,7 @@ mod tests {
             for (w, slow_rounds, grown) in [(200, 0.0, 2.0), (50, 0.0, 1.0), (200, 1.0, 1.0)] {
                 let mut law = law(flavour, w);
                 law.state.slow_rounds = slow_rounds;
-                (0..w).for_each(|_| law.grow(1.0));
+                (0..w).for_each(|_| law.law.grow(&mut law.window, 1.0, &AckEvent::default()));
                 assert!((law.window.cwnd - f64::from(w) - grown).abs() < 0.02, "{w}: {}", law.window.cwnd);
             }
         }
@@ -376,7 +346,11 @@ mod tests {
         for flavour in [Flavour::Linux, Flavour::Paper] {
             let cx = Context { initial_window: 2, initial_ssthresh: Some(20 * MSS), flavour, ..Context::new(1000) };
             let given = [("alpha", 10.0), ("phi", 0.5)].map(|(name, x)| (name.to_string(), Given::Number(x)));
-            let law = Yeah::new(&cx, &Params::resolve(ENTRY.params, &given, flavour).unwrap());
+            let law = Windowed::new(
+                &cx,
+                SlowStart::Standard,
+                Yeah::new(&cx, &Params::resolve(ENTRY.params, &given, flavour).unwrap()),
+            );
             let (_, (q_min, q_max)) = Loop::run(Box::new(law), 1, 120.0).settled(30.0);
             assert!(q_min >= 0.0 && q_max <= 13.0, "{flavour:?}: {q_min} to {q_max}");
         }

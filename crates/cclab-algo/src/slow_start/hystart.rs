@@ -3,7 +3,7 @@
 //! Source: S. Ha, I. Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55(9), 2011; the
 //! thresholds and the treatment of pacing are those of Linux `tcp_cubic.c` (6.x).
 
-use crate::cc::{AckEvent, Context, Window};
+use crate::cc::{AckEvent, Context};
 use crate::estimate::{Round, Rtts};
 use crate::units::{Duration, Time};
 
@@ -47,43 +47,40 @@ impl HyStart {
         self.round = Round::default();
     }
 
-    /// Takes in an ACK of slow start; `true` once the path is found to be full.
-    pub fn on_ack(&mut self, ev: &AckEvent, min_rtt: Duration, window: &Window) -> bool {
+    /// Takes in an ACK of slow start; `true` once the path is found to be full. W and ssthresh in segments.
+    pub fn on_ack(&mut self, ev: &AckEvent, min_rtt: Duration, cwnd: f64, ssthresh: f64) -> bool {
         let Some(rtt) = ev.rtt.filter(|_| !self.found) else { return false };
         if self.round.is_over(ev.snd_una, ev.snd_nxt) {
             self.round_start = ev.now;
             self.last_ack = ev.now;
             self.rtts = Rtts::default();
         }
-        if window.cwnd < LOW_WINDOW {
+        if cwnd < LOW_WINDOW {
             return false;
         }
         // Both detectors keep their books on every ACK.
-        let train = self.train_fills_path(ev, min_rtt, window);
+        let sending = self.aggregation_delay(ev, cwnd, ssthresh);
+        let train = self.train_fills_path(ev.now, min_rtt + sending);
         let delay = self.delay_rose(rtt, min_rtt);
         self.found = train || delay;
         self.found
     }
 
-    fn train_fills_path(&mut self, ev: &AckEvent, min_rtt: Duration, window: &Window) -> bool {
-        if ev.now.since(self.last_ack) > ACK_SPACING {
+    fn train_fills_path(&mut self, now: Time, path: Duration) -> bool {
+        if now.since(self.last_ack) > ACK_SPACING {
             return false;
         }
-        self.last_ack = ev.now;
-        let mut threshold = min_rtt + self.aggregation_delay(ev, window);
-        if !self.paced {
-            // A train half as long as the RTT: the other half of the path is the ACKs' own.
-            threshold = threshold / 2;
-        }
-        ev.now.since(self.round_start) > threshold
+        self.last_ack = now;
+        // Unpaced a train half as long as the RTT: the other half of the path is the ACKs' own.
+        now.since(self.round_start) > if self.paced { path } else { path / 2 }
     }
 
     /// Time the sender may take for four large frames, min(1 ms, 4 · 64 KiB / pacing rate).
     ///
     /// Linux keeps a pacing rate even where it does not pace: 2 W/srtt, 1.2 W/srtt from ssthresh/2 on.
-    fn aggregation_delay(&self, ev: &AckEvent, window: &Window) -> Duration {
-        let ratio = if window.cwnd < window.ssthresh / 2.0 { 2.0 } else { 1.2 };
-        let bytes_per_srtt = ratio * window.cwnd * self.mss;
+    fn aggregation_delay(&self, ev: &AckEvent, cwnd: f64, ssthresh: f64) -> Duration {
+        let ratio = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
+        let bytes_per_srtt = ratio * cwnd * self.mss;
         ev.srtt.mul_f64(4.0 * 65_536.0 / bytes_per_srtt).min(Duration::from_millis(1))
     }
 
@@ -104,9 +101,9 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    fn at(w: u32, paced: bool) -> (HyStart, Window) {
-        let cx = Context { initial_window: w, paced, ..Context::new(1448) };
-        (HyStart::new(&cx), Window::new(&cx))
+    /// HyStart at a window of `w` that is far from the threshold.
+    fn at(w: u32, paced: bool) -> (HyStart, f64) {
+        (HyStart::new(&Context { paced, ..Context::new(1448) }), f64::from(w))
     }
     fn ack(now: Time, rtt: Duration, snd_una: u64) -> AckEvent {
         AckEvent { now, rtt: Some(rtt), srtt: rtt, snd_una, snd_nxt: 1_000_000, ..AckEvent::default() }
@@ -119,7 +116,9 @@ mod tests {
             // ACKs 3 ms apart make no train
             let exits = |rtt: Duration| {
                 let (mut h, w) = at(64, true);
-                (1..=9).map(|i| h.on_ack(&ack(Time::ZERO + MS(3 * i), rtt, i), MS(min), &w)).position(|found| found)
+                (1..=9)
+                    .map(|i| h.on_ack(&ack(Time::ZERO + MS(3 * i), rtt, i), MS(min), w, f64::INFINITY))
+                    .position(|found| found)
             };
             assert_eq!(exits(MS(limit)), None);
             assert_eq!(exits(MS(limit) + Duration(1)), Some(8), "the ninth sample is the first to be judged");
@@ -132,7 +131,7 @@ mod tests {
         let (mut h, w) = at(64, true);
         for i in 1..=30 {
             let rtt = if i == 4 { MS(44) } else { MS(60) };
-            assert!(!h.on_ack(&ack(Time::ZERO + MS(3 * i), rtt, i), MS(40), &w));
+            assert!(!h.on_ack(&ack(Time::ZERO + MS(3 * i), rtt, i), MS(40), w, f64::INFINITY));
         }
     }
 
@@ -143,9 +142,9 @@ mod tests {
     fn a_train_of_half_the_rtt_ends_slow_start_unless_paced() {
         for (paced, limit_us) in [(false, 20_500), (true, 41_000)] {
             let (mut h, w) = at(64, paced);
-            let found = (0..100_000)
-                .step_by(500)
-                .find(|us| h.on_ack(&ack(Time::ZERO + Duration::from_micros(*us), MS(40), 1 + us), MS(40), &w));
+            let found = (0..100_000).step_by(500).find(|us| {
+                h.on_ack(&ack(Time::ZERO + Duration::from_micros(*us), MS(40), 1 + us), MS(40), w, f64::INFINITY)
+            });
             assert_eq!(found, Some(limit_us + 500));
         }
     }
@@ -155,7 +154,7 @@ mod tests {
     fn a_gap_breaks_the_train() {
         let (mut h, w) = at(64, false);
         for us in (0..10_000).step_by(500).chain((13_000..100_000).step_by(500)) {
-            assert!(!h.on_ack(&ack(Time::ZERO + Duration::from_micros(us), MS(40), 1 + us), MS(40), &w));
+            assert!(!h.on_ack(&ack(Time::ZERO + Duration::from_micros(us), MS(40), 1 + us), MS(40), w, f64::INFINITY));
         }
     }
 
@@ -163,7 +162,7 @@ mod tests {
     fn nothing_is_looked_for_below_16_segments() {
         let (mut h, w) = at(15, false);
         for i in 1..=50 {
-            assert!(!h.on_ack(&ack(Time::ZERO + MS(i), MS(100), i), MS(40), &w));
+            assert!(!h.on_ack(&ack(Time::ZERO + MS(i), MS(100), i), MS(40), w, f64::INFINITY));
         }
     }
 
@@ -173,7 +172,7 @@ mod tests {
         for (spacing_us, found) in [(2_000, Some(11)), (2_001, None)] {
             let (mut h, w) = at(64, false);
             let ack_at = |k: u64| ack(Time::ZERO + Duration::from_micros(k * spacing_us), MS(40), 1 + k);
-            assert_eq!((0..100).find(|k| h.on_ack(&ack_at(*k), MS(40), &w)), found);
+            assert_eq!((0..100).find(|k| h.on_ack(&ack_at(*k), MS(40), w, f64::INFINITY)), found);
         }
     }
 
@@ -181,9 +180,8 @@ mod tests {
     #[test]
     fn linux_paces_slow_start_at_twice_the_window() {
         for (ssthresh, ns) in [(f64::INFINITY, 565_746), (129.0, 565_746), (128.0, 942_910)] {
-            let (h, mut w) = at(64, true);
-            w.ssthresh = ssthresh;
-            let a = h.aggregation_delay(&ack(Time::ZERO, Duration::from_micros(400), 1), &w);
+            let (h, w) = at(64, true);
+            let a = h.aggregation_delay(&ack(Time::ZERO, Duration::from_micros(400), 1), w, ssthresh);
             assert!(a.0.abs_diff(ns) <= 1, "{ssthresh}: {} ns", a.0);
         }
     }
@@ -193,7 +191,7 @@ mod tests {
     fn a_timeout_makes_it_look_again() {
         let (mut h, w) = at(64, true);
         let found = |h: &mut HyStart| {
-            (1..=30).filter(|i| h.on_ack(&ack(Time::ZERO + MS(3 * i), MS(60), *i), MS(40), &w)).count()
+            (1..=30).filter(|i| h.on_ack(&ack(Time::ZERO + MS(3 * i), MS(60), *i), MS(40), w, f64::INFINITY)).count()
         };
         assert_eq!((found(&mut h), found(&mut h)), (1, 0));
         h.restart();

@@ -1,9 +1,10 @@
 //! Ways to leave slow start before it overflows the queue.
 //!
-//! [`SlowStart`] is the part of a law that runs while W < ssthresh: plain doubling, [`HyStart`] (what Linux's
-//! CUBIC does), [`HyStartPlusPlus`] (RFC 9406), which end it by lowering ssthresh to W, or limited (RFC 3742).
+//! [`SlowStart`] is the part of a [`Window`](crate::cc::Window) that acts while W < ssthresh: plain doubling, [`HyStart`] (what
+//! Linux's CUBIC does), [`HyStartPlusPlus`] (RFC 9406), which end it by lowering ssthresh to W, or limited (RFC 3742).
 
-use crate::cc::{AckEvent, Context, Window};
+use crate::cc::{AckEvent, Context};
+use crate::params::Params;
 use crate::units::Duration;
 
 mod hystart;
@@ -43,38 +44,29 @@ impl SlowStart {
         }
     }
 
-    /// Limited slow start above `max_ssthresh` segments, the value of [`MAX_SSTHRESH`]; 0 is no limit.
-    pub fn limited(max_ssthresh: f64) -> Self {
+    /// Limited slow start by the parameter [`MAX_SSTHRESH`].
+    pub fn limited(params: &Params) -> Self {
+        let max_ssthresh = params.number(MAX_SSTHRESH.name);
         if max_ssthresh > 0.0 { SlowStart::Limited { max_ssthresh } } else { SlowStart::Standard }
     }
 
-    /// Takes in an ACK before the window grows; may end slow start (ssthresh = W).
-    ///
-    /// `min_rtt` is the smallest RTT as the law knows it.
-    pub fn on_ack(&mut self, ev: &AckEvent, min_rtt: Duration, window: &mut Window) {
-        if !window.in_slow_start() {
-            return;
-        }
-        let ends = match self {
+    /// Takes in an ACK before the window grows, `min_rtt` being the smallest RTT as the law knows it; whether slow start is
+    /// to end here.
+    pub fn on_ack(&mut self, ev: &AckEvent, min_rtt: Duration, cwnd: f64, ssthresh: f64) -> bool {
+        match self {
             SlowStart::Standard | SlowStart::Limited { .. } => false,
-            SlowStart::HyStart(h) => h.on_ack(ev, min_rtt, window),
+            SlowStart::HyStart(h) => h.on_ack(ev, min_rtt, cwnd, ssthresh),
             SlowStart::PlusPlus(h) => h.on_ack(ev),
-        };
-        if ends {
-            window.ssthresh = window.cwnd;
         }
     }
 
-    /// Grows the window by `acked` segments, at most to ssthresh; returns what is left for congestion avoidance.
-    pub fn grow(&mut self, acked: f64, window: &mut Window) -> f64 {
-        let grown = match self {
-            SlowStart::PlusPlus(h) => h.increment(acked),
-            SlowStart::Limited { max_ssthresh } => acked * limited::increment(*max_ssthresh, window.cwnd),
+    /// By how much W grows where `acked` segments are acknowledged.
+    pub fn increment(&self, acked: f64, cwnd: f64) -> f64 {
+        match self {
             SlowStart::Standard | SlowStart::HyStart(_) => acked,
-        };
-        let left = window.slow_start(grown);
-        // What the limits of RFC 9406 §4.2 and RFC 3742 take away is not left over: it is not to be grown by.
-        if grown < acked { 0.0 } else { left }
+            SlowStart::PlusPlus(h) => h.increment(acked),
+            SlowStart::Limited { max_ssthresh } => acked * limited::increment(*max_ssthresh, cwnd),
+        }
     }
 
     /// Congestion was detected.
@@ -97,55 +89,64 @@ impl SlowStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Window;
+    use crate::params::{Flavour, Given};
+
+    fn window(w: u32, paced: bool, slow_start: impl Fn(&Context) -> SlowStart) -> Window {
+        let cx = Context { initial_window: w, paced, ..Context::new(1000) };
+        Window::new(&cx, slow_start(&cx))
+    }
+
     /// RFC 9406 §4.2: what the limit L = 8 takes away is not left over for congestion avoidance.
     #[test]
     fn growth_beyond_the_limit_is_lost() {
-        let cx = Context::new(1000);
-        let (mut slow_start, mut window) = (SlowStart::new("hystart++", &cx), Window::new(&cx));
-        assert_eq!((slow_start.grow(20.0, &mut window), window.cwnd), (0.0, 18.0));
-        slow_start.on_congestion(); // standard from here on (§4.3)
-        assert_eq!((slow_start.grow(20.0, &mut window), window.cwnd), (0.0, 38.0));
+        let mut window = window(10, false, |cx| SlowStart::new("hystart++", cx));
+        assert_eq!((window.slow_start(20.0), window.cwnd), (0.0, 18.0));
+        window.reduce(2.0);
+        window.undo(); // standard from here on (§4.3)
+        assert_eq!((window.slow_start(20.0), window.cwnd), (0.0, 38.0));
         window.ssthresh = 48.0;
-        assert_eq!((slow_start.grow(20.0, &mut window), window.cwnd), (10.0, 48.0));
+        assert_eq!((window.slow_start(20.0), window.cwnd), (10.0, 48.0));
     }
 
     /// RFC 3742 §2 with max_ssthresh = 100: up to 100 W doubles; at 101 to 149 K is 2, at 150 it is 3, so that about
     /// 50 are added per round trip.
     #[test]
     fn limited_slow_start_adds_half_of_max_ssthresh() {
-        let cx = Context { initial_window: 100, ..Context::new(1000) };
-        let (mut slow_start, mut window) = (SlowStart::limited(100.0), Window::new(&cx));
+        let mut window = window(100, false, |_| SlowStart::Limited { max_ssthresh: 100.0 });
         for (w, grown) in [(100.0, 1.0), (101.0, 0.5), (149.0, 0.5), (150.0, 1.0 / 3.0), (8300.0, 1.0 / 166.0)] {
             window.cwnd = w;
-            assert_eq!(slow_start.grow(1.0, &mut window), 0.0);
+            assert_eq!(window.slow_start(1.0), 0.0);
             assert!((window.cwnd - w - grown).abs() < 1e-9, "{w}");
         }
         window.cwnd = 10_000.0;
-        (0..10_000).for_each(|_| _ = slow_start.grow(1.0, &mut window));
+        (0..10_000).for_each(|_| _ = window.slow_start(1.0));
         assert!((49.0..=51.0).contains(&(window.cwnd - 10_000.0)), "{}", window.cwnd);
-        let (mut standard, mut window) = (SlowStart::limited(0.0), Window::new(&cx));
-        assert_eq!((standard.grow(50.0, &mut window), window.cwnd), (0.0, 150.0));
+        for (max_ssthresh, w) in [(0.0, 150.0), (100.0, 150.0), (50.0, 112.5)] {
+            let given = [(MAX_SSTHRESH.name.to_string(), Given::Number(max_ssthresh))];
+            let params = Params::resolve(&[MAX_SSTHRESH], &given, Flavour::Paper).unwrap();
+            let mut window = self::window(100, false, |_| SlowStart::limited(&params));
+            assert_eq!((window.slow_start(50.0), window.cwnd), (0.0, w));
+        }
     }
 
     /// A timeout ends HyStart++ (only the first slow start is watched) and makes HyStart look again.
     #[test]
     fn timeouts() {
-        let cx = Context { initial_window: 64, paced: true, ..Context::new(1000) };
-        let mut window = Window::new(&cx);
-        let mut slow_start = SlowStart::new("hystart++", &Context { paced: false, ..cx.clone() });
-        slow_start.on_timeout();
-        assert_eq!((slow_start.grow(20.0, &mut window), window.cwnd), (0.0, 84.0));
+        let mut plus_plus = window(64, false, |cx| SlowStart::new("hystart++", cx));
+        plus_plus.time_out(None);
+        assert_eq!((plus_plus.slow_start(20.0), plus_plus.cwnd), (0.0, 21.0));
 
-        let mut slow_start = SlowStart::new("hystart", &cx);
+        let mut window = window(64, true, |cx| SlowStart::new("hystart", cx));
         for _ in 0..2 {
-            let mut window = Window::new(&cx);
+            (window.cwnd, window.ssthresh) = (64.0, f64::INFINITY);
             for snd_una in 1..=9 {
                 let rtt = Some(Duration::from_millis(60));
-                let ev = AckEvent { snd_una, snd_nxt: 100, rtt, ..AckEvent::default() };
-                slow_start.on_ack(&ev, Duration::from_millis(40), &mut window);
+                window
+                    .watch(&AckEvent { snd_una, snd_nxt: 100, rtt, ..AckEvent::default() }, Duration::from_millis(40));
             }
             assert_eq!(window.ssthresh, 64.0);
-            slow_start.on_timeout();
+            window.time_out(None);
         }
     }
 }
