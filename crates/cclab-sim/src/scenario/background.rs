@@ -194,7 +194,7 @@ impl BackgroundSpec {
         format!("{}.{name}", self.path)
     }
 
-    /// The entry of the model, in direction `number` of its places.
+    /// The entry of the checked scenario, in direction `number` of its places.
     pub(super) fn build(&self, number: usize, path: Path, graph: &Graph, mistakes: &Mistakes) -> Option<Background> {
         let place = &self.places[number];
         let rate = graph.slowest(&path.route);

@@ -155,7 +155,7 @@ impl FlowSpec {
         Some(bytes.max(tcp.config.mss.into()))
     }
 
-    /// The flow of the model, on its path through the graph.
+    /// The flow of the checked scenario, on its path through the graph.
     pub(super) fn build(&self, label: String, path: Path, graph: &Graph, mistakes: &Mistakes) -> Flow {
         let traffic = match &self.traffic {
             TrafficSpec::Tcp(tcp) => {

@@ -191,7 +191,7 @@ impl LinkSpec {
         self.normal.insert("schedule".into(), normal.into());
     }
 
-    /// The link of the model.
+    /// The link of the checked scenario.
     pub(super) fn build(&self, name: String, from: usize, to: usize, delay: Duration, around: &Surroundings) -> Link {
         let loss = |l: &LossSpec| {
             let mut model = l.model.clone();

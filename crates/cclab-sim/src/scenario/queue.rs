@@ -62,7 +62,7 @@ impl QueueSpec {
         spec
     }
 
-    /// The queue of the model.
+    /// The queue of the checked scenario.
     pub(super) fn build(&self, rate: Option<Rate>, around: &Surroundings) -> Queue {
         let around = Around { rate, rtt: around.rtt, packet: around.packet };
         (self.entry.build)(&self.params, &around).of(|| self.params.clone().resolved(&around))
