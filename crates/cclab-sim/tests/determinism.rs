@@ -1,6 +1,8 @@
 //! The same scenario with the same seed gives the same result to the bit: twice, in threads, on every build.
 
 mod support;
+#[path = "golden/text.rs"]
+mod text;
 
 use cclab_algo::{Duration, Rate, Time, cc};
 use cclab_sim::scenario::*;
@@ -147,4 +149,55 @@ fn as_on_every_other_machine_and_build() {
     };
     let found: Vec<String> = golden().iter().map(|(name, s)| format!("{name} {}", digest(s))).collect();
     assert_eq!(found, expected, "see golden/digests.txt; found:\n{}\n", found.join("\n"));
+}
+
+/// The tables in `golden/*.txt`, for people: what a digest says has changed can be read there. `CCLAB_GOLDEN=write` writes them.
+#[test]
+fn as_the_tables_say() {
+    let mut groups: Vec<(&str, Vec<_>)> =
+        ["datagrams", "connections", "laws", "queues"].into_iter().map(|group| (group, vec![])).collect();
+    for (name, scenario) in golden() {
+        let mut result = run(&scenario);
+        result.engine.events = 0; // a better engine may change them
+        let group = match name.split_once('/') {
+            None => name.as_str(),
+            Some(("queue", _)) => "queues",
+            Some(_) => "laws",
+        };
+        let (_, runs) = groups.iter_mut().find(|(known, _)| *known == group).expect("a group");
+        runs.push((name, result.into_tables()));
+    }
+    let mut changed = Vec::new();
+    for (group, runs) in groups {
+        let path = format!("{}/tests/golden/{group}.txt", env!("CARGO_MANIFEST_DIR"));
+        let found = format!("# Results of tests/determinism.rs, rounded, for people.\n\n{}", text::told(&runs));
+        if std::env::var_os("CCLAB_GOLDEN").is_some_and(|wish| wish == "write") {
+            std::fs::write(&path, &found).expect("can be written");
+        }
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        changed.extend(text::differences(&expected, &found).into_iter().map(|cell| format!("{group}.txt: {cell}")));
+    }
+    let count = changed.len();
+    changed.truncate(40);
+    assert!(
+        count == 0,
+        "{count} cells differ; if that is meant: CCLAB_GOLDEN=write cargo test -p cclab-sim --test determinism\n{}",
+        changed.join("\n")
+    );
+}
+
+/// A difference is told by its cell; a column that was the same in all rows and is no longer, too.
+#[test]
+fn differences_are_told_by_cell() {
+    let tables = |drops: [u64; 2]| {
+        let mut result = run(&connections());
+        result.links.drops.copy_from_slice(&drops);
+        vec![("a".to_string(), result.clone().into_tables()), ("b".to_string(), result.into_tables())]
+    };
+    let was = text::told(&tables([3, 4]));
+    assert_eq!(text::differences(&was, &was), [""; 0]);
+    let expected = ["links a[1] drops: 5, was 4", "links b[1] drops: 5, was 4"];
+    assert_eq!(text::differences(&was, &text::told(&tables([3, 5]))), expected);
+    let same = text::differences(&was, &text::told(&tables([3, 3])));
+    assert!(same.contains(&"links *[0] drops: 3, was nothing".to_string()), "{same:?}");
 }
