@@ -1,14 +1,12 @@
 //! Opening a connection: SYN, SYN-ACK, their options and their retransmission.
 
-use super::super::{Config, Recovery};
+use super::super::Config;
 use super::ecn::{Style, handshake_flags};
-use super::header::quick_start_request;
-use super::pacing::HEADERS;
-use super::validation::Usage;
+use super::sender::{Agreed, quick_start_request};
 use super::{Endpoint, State, timestamp};
 use crate::wire::ecn::CE;
 use crate::wire::{Flags, Segment};
-use cclab_algo::cc::{AckEvent, EstablishedEvent, Feedback, RestartEvent};
+use cclab_algo::cc::Feedback;
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 
@@ -88,7 +86,7 @@ impl Handshake {
 impl Endpoint {
     /// The SYN, or the SYN-ACK.
     pub(super) fn handshake_segment(&mut self, now: Time) -> Segment {
-        let config = &self.snd.config;
+        let config = self.snd.config();
         let reply = self.state == State::SynReceived;
         let shake = &mut self.handshake;
         shake.pending = false;
@@ -100,7 +98,7 @@ impl Endpoint {
         let sack_permitted = if reply { shake.sack } else { config.sack };
         let offer_scale = config.window_scaling && (!reply || shake.peer_scale.is_some());
         let flags = match (reply, shake.ecn) {
-            (false, _) => Flags::SYN | Style::wanted(config, self.snd.cc.as_dyn().ecn()).ask(shake.retransmissions),
+            (false, _) => Flags::SYN | Style::wanted(config, self.snd.ecn_use()).ask(shake.retransmissions),
             (true, Style::Off) => Flags::SYN | Flags::ACK,
             (true, Style::Accurate) => Flags::SYN | Flags::ACK | handshake_flags(shake.syn_ecn),
             (true, Style::Classic | Style::Dctcp) => Flags::SYN | Flags::ACK | Flags::ECE,
@@ -112,7 +110,7 @@ impl Endpoint {
             Some(rate) if shake.retransmissions == 0 => quick_start_request(now, rate),
             _ => Feedback::None,
         };
-        self.snd.snd_nxt = 1;
+        self.snd.on_syn_sent();
         Segment {
             flags,
             feedback,
@@ -138,7 +136,7 @@ impl Endpoint {
         shake.deadline = Time::NEVER;
         shake.retransmissions += 1;
         let reply = self.state == State::SynReceived;
-        let linear = linear_timeouts(self.snd.config.flavour, reply);
+        let linear = linear_timeouts(self.snd.config().flavour, reply);
         let retries = if reply { SYNACK_RETRIES } else { SYN_RETRIES + linear };
         if shake.retransmissions > retries {
             self.state = State::Closed;
@@ -174,9 +172,9 @@ impl Endpoint {
     }
 
     fn negotiate(&mut self, segment: &Segment) {
-        let config = &self.snd.config;
+        let config = self.snd.config();
         let shake = &mut self.handshake;
-        let law = self.snd.cc.as_dyn().ecn();
+        let law = self.snd.ecn_use();
         shake.ecn = Style::wanted(config, law).agree(segment.flags, law);
         shake.syn_ecn = segment.ecn;
         shake.quick_start = segment.feedback;
@@ -185,7 +183,7 @@ impl Endpoint {
         shake.peer_scale = segment.window_scale.filter(|_| config.window_scaling);
         let peer = if segment.mss == 0 { DEFAULT_MSS } else { u32::from(segment.mss) };
         let options = if shake.timestamps { TIMESTAMPS } else { 0 };
-        self.snd.mss = peer.min(shake.offered_mss).saturating_sub(options).max(1);
+        self.snd.set_mss(peer.min(shake.offered_mss).saturating_sub(options).max(1));
     }
 
     /// The peer repeats its SYN or SYN-ACK: ours was lost. Or both opened at once, and this acknowledges our SYN.
@@ -209,59 +207,22 @@ impl Endpoint {
         self.handshake.deadline = Time::NEVER;
         self.handshake.pending = false;
         self.rcv.use_sack = shake.sack;
-        let snd = &mut self.snd;
-        snd.timestamps = shake.timestamps;
-        let last = Some(segment).filter(|s| !s.flags.has(Flags::SYN));
-        snd.marking.begin(shake.ecn, snd.cc.as_dyn().ecn(), last);
         self.rcv.marks.style = shake.ecn;
         self.rcv.marks.cep += u32::from(segment.flags.has(Flags::SYN) && segment.ecn == CE);
-        snd.use_sack = shake.sack && matches!(snd.config.recovery, Recovery::Sack | Recovery::Rack);
-        if let Some(scale) = shake.peer_scale {
-            snd.snd_scale = scale.min(MAX_SCALE as u8);
-            self.rcv.scale = scale_for(snd.config.receive_buffer);
+        self.rcv.mss = self.snd.mss();
+        if shake.peer_scale.is_some() {
+            self.rcv.scale = scale_for(self.snd.config().receive_buffer);
         }
-        let scale = if segment.flags.has(Flags::SYN) { 0 } else { snd.snd_scale };
-        snd.snd_una = 1;
-        snd.snd_nxt = 1;
-        snd.snd_wl1 = segment.seq;
-        snd.snd_wnd = u64::from(segment.window) << scale;
-        snd.max_wnd = snd.snd_wnd;
-        snd.usage = Usage::new(now);
-        snd.pacer.headers = HEADERS + if snd.timestamps { u64::from(TIMESTAMPS) } else { 0 };
-        self.rcv.mss = snd.mss();
-        snd.open = true;
-        match shake.sent {
-            Some(sent) if shake.retransmissions == 0 => snd.rtt_sample(now, now - sent, now - sent),
-            _ => {
-                snd.rtt.after_syn_retransmission();
-                if snd.timestamps {
-                    snd.rtt_by_timestamp(now, segment.ts_ecr); // tells which of the SYNs was answered
-                }
-                // One segment after a lost SYN (RFC 5681 §3.1). Linux, with its initial RTO of 1 s, only after two, and
-                // not where the timestamp shows that the first had arrived (`tcp_try_undo_spurious_syn`).
-                let arrived = snd.timestamps && segment.ts_ecr != 0 && segment.ts_ecr == shake.first_timestamp;
-                let forgiven = match snd.config.flavour {
-                    Flavour::Linux if arrived => u32::MAX,
-                    Flavour::Linux => 1,
-                    Flavour::Paper => 0,
-                };
-                if shake.retransmissions > forgiven {
-                    let cwnd = snd.mss();
-                    snd.cc.tell(|cc| cc.on_restart(&RestartEvent { now, cwnd, ssthresh: 0 }));
-                }
-            }
-        }
-        if snd.cc.governs_recovery() {
-            // It paces from the first segment on, by the handshake's RTT.
-            let ack = AckEvent { now, srtt: snd.rtt.srtt(), min_rtt: snd.rtt.min_rtt(), ..AckEvent::default() };
-            snd.cc.tell(|cc| cc.on_ack(&ack));
-        }
-        let event = EstablishedEvent { now, srtt: snd.rtt.srtt() };
-        snd.cc.tell(|cc| cc.on_established(&event));
-        snd.update_pacing();
-        if let Some(sent) = shake.sent.filter(|_| shake.retransmissions == 0) {
-            snd.quick_start(now, sent, segment);
-        }
+        let agreed = Agreed {
+            sack: shake.sack,
+            timestamps: shake.timestamps,
+            shift: shake.peer_scale.unwrap_or(0).min(MAX_SCALE as u8),
+            ecn: shake.ecn,
+            sent: shake.sent,
+            retransmissions: shake.retransmissions,
+            first_timestamp: shake.first_timestamp,
+        };
+        self.snd.establish(now, segment, &agreed);
     }
 }
 

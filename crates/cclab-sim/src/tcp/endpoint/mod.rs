@@ -16,29 +16,13 @@ use std::sync::Arc;
 
 mod ecn;
 mod handshake;
-mod header;
-mod law;
-mod loss;
-mod pacing;
-mod probe;
-mod prr;
-mod rack;
-mod rate;
 mod receiver;
-mod recovery;
-mod rto;
-mod sack;
-mod scoreboard;
 mod sender;
-mod timer;
-mod transmit;
-mod validation;
 
 use ecn::Style;
 use handshake::Handshake;
 use receiver::Receiver;
-use sender::Sender;
-use transmit::Outgoing;
+use sender::{Outgoing, Sender};
 
 /// Where the connection stands (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +150,7 @@ impl Endpoint {
 
     /// Takes in a segment that arrived at `now`. `ce`: its IP header was marked Congestion Experienced.
     pub fn on_segment(&mut self, now: Time, segment: &Segment, ce: bool) {
-        self.snd.last_rtt = None;
+        self.snd.begin();
         match self.state {
             State::Closed => {}
             State::Listen | State::SynSent => self.on_handshake_segment(now, segment),
@@ -211,7 +195,7 @@ impl Endpoint {
             if self.rcv.marks.style != Style::Off {
                 self.note_mark(now, segment, if ce { CE } else { segment.ecn });
             }
-            self.snd.stats.bytes_received += self.rcv.on_data(now, segment, &self.snd.rtt);
+            self.snd.stats.bytes_received += self.rcv.on_data(now, segment, self.snd.rtt());
         }
         self.move_on(now);
     }
@@ -232,7 +216,7 @@ impl Endpoint {
     fn acceptable(&self, segment: &Segment) -> bool {
         // An ACK that was overtaken is not old data (as Linux `tcp_disordered_ack`).
         let pure_ack = segment.seq_len() == 0 && segment.seq == self.rcv.rcv_nxt;
-        let old = self.snd.timestamps
+        let old = self.snd.timestamps()
             && segment.has_timestamps
             && !pure_ack
             && (segment.ts_val.wrapping_sub(self.rcv.ts_recent) as i32) < 0;
@@ -241,8 +225,7 @@ impl Endpoint {
 
     /// Both directions' FINs move the state.
     fn move_on(&mut self, now: Time) {
-        let sent = self.snd.fin_sent;
-        let acked = sent && self.snd.snd_una == self.snd.snd_nxt;
+        let (sent, acked) = (self.snd.fin_sent(), self.snd.fin_acked());
         let received = self.rcv.fin_received;
         let next = match self.state {
             State::Established
@@ -335,23 +318,23 @@ impl Endpoint {
         if out.cwr {
             flags = flags | Flags::CWR;
         }
-        let marking = &self.snd.marking;
-        let ecn = if out.len > 0 && (!out.retransmission || marking.again) { marking.ect } else { 0 };
+        let ecn = self.snd.codepoint(&out);
         self.segment(now, out, flags, ecn, segment);
     }
 
     /// A segment without data.
     fn ack(&mut self, now: Time, flags: Flags, segment: &mut Segment) {
         self.snd.stats.acks_sent += 1;
-        self.segment(now, Outgoing { seq: self.snd.snd_nxt, ..Outgoing::default() }, flags, 0, segment);
+        self.segment(now, Outgoing { seq: self.snd.nxt(), ..Outgoing::default() }, flags, 0, segment);
     }
 
     /// A segment, which also acknowledges what was received.
     fn segment(&mut self, now: Time, out: Outgoing, flags: Flags, ecn: u8, segment: &mut Segment) {
-        let timestamps = self.snd.timestamps;
+        let timestamps = self.snd.timestamps();
         let sack = self.rcv.on_ack_sent(timestamps);
-        let feedback = if out.len > 0 && self.snd.cc.asks() {
-            self.snd.cc.as_dyn().request()
+        let request = if out.len > 0 { self.snd.request() } else { None };
+        let feedback = if let Some(request) = request {
+            request
         } else if out.len == 0 && !self.rcv.returning.is_none() {
             std::mem::take(&mut self.rcv.returning)
         } else if self.rcv.marks.style == Style::Accurate {
@@ -381,26 +364,20 @@ impl Endpoint {
 
     /// When [`on_timer`](Self::on_timer) wants to be called; [`Time::NEVER`] when it does not.
     pub fn next_timer(&self) -> Time {
-        let sending = self.snd.timer.at.min(self.snd.pacing_deadline());
-        sending.min(self.rcv.deadline).min(self.handshake.deadline).min(self.time_wait_ends)
+        self.snd.next_timer().min(self.rcv.deadline).min(self.handshake.deadline).min(self.time_wait_ends)
     }
 
     /// The application writes `bytes` more; `u64::MAX` for a bulk source without end.
     pub fn write(&mut self, _now: Time, bytes: u64) {
-        if !self.snd.closing {
-            self.snd.write_end = self.snd.write_end.saturating_add(bytes);
-        }
+        self.snd.write(bytes);
     }
     /// The application will write no more: a FIN follows the data. A source without end stops where it is.
     pub fn close(&mut self, _now: Time) {
-        self.snd.closing = true;
-        if self.snd.write_end == u64::MAX {
-            self.snd.write_end = self.snd.snd_nxt.max(1);
-        }
+        self.snd.close();
     }
     /// Nagle's algorithm on or off (TCP_NODELAY is its opposite).
     pub fn set_nagle(&mut self, nagle: bool) {
-        self.snd.nagle = nagle;
+        self.snd.set_nagle(nagle);
     }
     /// Whether the application reads at once whatever arrives in order (the default) or calls
     /// [`read`](Self::read).
@@ -418,32 +395,7 @@ impl Endpoint {
 
     /// A snapshot.
     pub fn info(&self) -> Info {
-        let snd = &self.snd;
-        let board = &snd.board;
-        let without_sack = snd.dupacks.min(board.out().segments);
-        Info {
-            state: self.state,
-            phase: snd.phase,
-            cwnd: snd.window(),
-            ssthresh: snd.cc.ssthresh(),
-            srtt: snd.rtt.has_sample().then(|| snd.rtt.srtt()),
-            rttvar: snd.rtt.rttvar(),
-            min_rtt: Some(snd.rtt.min_rtt()).filter(|&min| min > Duration::ZERO),
-            rto: snd.rtt.rto(),
-            backoff: snd.rtt.backoff(),
-            bytes_in_flight: snd.in_flight(),
-            packets_out: board.out().segments,
-            sacked_out: if snd.use_sack { board.sacked().segments } else { without_sack },
-            lost_out: board.lost().segments,
-            retrans_out: board.retrans().segments,
-            total_retrans: snd.stats.segments_retransmitted,
-            pacing_rate: snd.pacer.rate,
-            delivery_rate: snd.last_rate,
-            snd_una: snd.snd_una,
-            snd_nxt: snd.snd_nxt,
-            rcv_nxt: self.rcv.rcv_nxt,
-            snd_wnd: snd.snd_wnd,
-        }
+        self.snd.info(self.state, self.rcv.rcv_nxt)
     }
     /// Where the connection stands.
     pub fn state(&self) -> State {
@@ -455,15 +407,15 @@ impl Endpoint {
     }
     /// The last RTT sample taken, if one was taken by the last [`on_segment`](Self::on_segment).
     pub fn last_rtt_sample(&self) -> Option<Duration> {
-        self.snd.last_rtt
+        self.snd.last_rtt()
     }
     /// The law.
     pub fn congestion_control(&self) -> &dyn CongestionControl {
-        self.snd.cc.as_dyn()
+        self.snd.law()
     }
     /// Payload bytes of a full segment, as far as negotiated.
     pub fn mss(&self) -> u32 {
-        self.snd.mss
+        self.snd.mss() as u32
     }
 }
 

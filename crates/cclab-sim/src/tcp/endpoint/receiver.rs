@@ -2,7 +2,7 @@
 
 use super::super::{Config, DelayedAck};
 use super::ecn::{Marks, Style};
-use super::rto::Rtt;
+use super::sender::Rtt;
 use crate::wire::ecn::CE;
 use crate::wire::{Echo, Flags, SackBlocks, Segment};
 use cclab_algo::cc::Feedback;
@@ -410,6 +410,21 @@ impl Receiver {
 }
 
 impl Receiver {
+    /// A data packet brought `header`; an ACK for several brings back what they say together.
+    #[inline(never)]
+    pub fn take_header(&mut self, header: Feedback) {
+        self.returning = match (self.returning, header) {
+            (Feedback::Xcp { delta: before, .. }, Feedback::Xcp { cwnd, rtt_us, delta }) => {
+                Feedback::Xcp { cwnd, rtt_us, delta: before + delta }
+            }
+            (Feedback::AntiEcn { room: before }, Feedback::AntiEcn { room }) => {
+                Feedback::AntiEcn { room: before || room }
+            }
+            (before, Feedback::AccEcn { .. }) => before,
+            (_, header) => header,
+        };
+    }
+
     /// A segment outside the window: say where we are; a duplicate is reported (RFC 2883).
     pub fn on_duplicate_segment(&mut self, segment: &Segment) {
         self.on_duplicate(segment.seq, if segment.len > 0 { segment.end().min(self.rcv_nxt) } else { segment.seq });

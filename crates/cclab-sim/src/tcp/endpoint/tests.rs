@@ -102,7 +102,7 @@ impl Pipe {
             }
             // A recount costs the window: not where that is large.
             if self.ends[side].info().packets_out < 500 {
-                self.ends[side].snd.board.check_all();
+                self.ends[side].snd.check_all();
             }
         }
     }
@@ -422,7 +422,7 @@ fn rack_learns_to_live_with_reordering() {
         let half = pipe.stats();
         pipe.run(at(120.0), &mut path);
         let end = pipe.stats();
-        (half.recoveries, end.recoveries - half.recoveries, end.timeouts, pipe.ends[0].snd.rack.steps())
+        (half.recoveries, end.recoveries - half.recoveries, end.timeouts, pipe.ends[0].snd.reordering_steps())
     };
     let (.., first, _, _) = run(Recovery::Sack);
     assert!(first > 20, "{first}");
@@ -445,7 +445,7 @@ fn the_reordering_window_grows_as_far_as_it_must() {
     pipe.run(at(60.0), &mut path);
     let half = pipe.stats();
     pipe.run(at(120.0), &mut path);
-    assert!(pipe.ends[0].snd.rack.steps() >= 3, "{}", pipe.ends[0].snd.rack.steps());
+    assert!(pipe.ends[0].snd.reordering_steps() >= 3, "{}", pipe.ends[0].snd.reordering_steps());
     assert_eq!((pipe.stats().segments_retransmitted, pipe.stats().timeouts), (half.segments_retransmitted, 0));
 }
 
@@ -738,7 +738,7 @@ fn an_unused_window_shrinks() {
     config.initial_ssthresh = Some(20_000);
     config.tlp = false;
     let mut pipe = Pipe::new(&config);
-    Arc::make_mut(&mut pipe.ends[0].snd.config).initial_window = 10;
+    pipe.ends[0].snd.set_initial_window(10);
     pipe.run(at(0.2), &mut |_, _| Pass);
     let rto = pipe.ends[0].info().rto;
     for k in 0..4 {
@@ -755,7 +755,7 @@ fn an_idle_window_decays() {
     let mut config = config(Recovery::Rack, 80);
     config.initial_ssthresh = None;
     let mut pipe = Pipe::new(&config);
-    Arc::make_mut(&mut pipe.ends[0].snd.config).initial_window = 10;
+    pipe.ends[0].snd.set_initial_window(10);
     pipe.run(at(0.2), &mut |_, _| Pass);
     pipe.ends[0].write(pipe.now, 1000);
     pipe.run(at(0.5), &mut |_, _| Pass);

@@ -1,7 +1,7 @@
 //! Congestion-window validation: a window that is not used says nothing of the path, so it must neither
 //! grow nor be kept (RFC 7661's aim; RFC 2861's rules as Linux has them).
 
-use super::sender::Sender;
+use super::Sender;
 use cclab_algo::Time;
 use cclab_algo::cc::{IdleEvent, Phase, RestartEvent};
 use cclab_algo::params::Flavour;
@@ -20,7 +20,9 @@ pub(super) struct Usage {
     /// When it was last the limit.
     last_limited: Time,
     /// When data was last sent.
-    pub last_send: Time,
+    last_send: Time,
+    /// Something was sent since the sender last stopped.
+    sent: bool,
 }
 
 impl Usage {
@@ -28,18 +30,31 @@ impl Usage {
     pub fn new(now: Time) -> Usage {
         Usage { last_limited: now, ..Usage::default() }
     }
+
+    /// New data leaves.
+    pub fn on_new_data(&mut self, now: Time) {
+        self.last_send = now;
+    }
+    /// Something leaves, of which `counts` says whether it makes use of the window.
+    pub fn note_sent(&mut self, counts: bool) {
+        self.sent |= counts;
+    }
+    /// The sender stops: whether something was sent since it last did.
+    pub fn take_sent(&mut self) -> bool {
+        std::mem::take(&mut self.sent)
+    }
 }
 
 impl Sender {
     /// The sender stops: what kept it back? (Linux `tcp_cwnd_validate`.)
-    pub fn note_usage(&mut self, now: Time) {
-        let limited = self.in_flight() + self.mss() > self.window();
+    pub(super) fn note_usage(&mut self, now: Time) {
+        let limited = self.in_flight() + self.mss() > self.cwnd();
         let out = self.board.out().bytes;
         let usage = &mut self.usage;
-        if self.snd_una >= usage.ends || limited || (!usage.limited && out > usage.max_out) {
+        if self.window.una() >= usage.ends || limited || (!usage.limited && out > usage.max_out) {
             usage.limited = limited;
             usage.max_out = out;
-            usage.ends = self.snd_nxt;
+            usage.ends = self.window.nxt();
         }
         if self.is_cwnd_limited() {
             self.usage.used = 0;
@@ -49,7 +64,7 @@ impl Sender {
         let usage = &mut self.usage;
         usage.used = usage.used.max(out);
         if self.config.slow_start_after_idle
-            && !self.cc.governs_recovery()
+            && !self.law.governs_recovery()
             && self.config.flavour == Flavour::Linux
             && now.since(usage.last_limited) >= self.rtt.rto()
         {
@@ -58,9 +73,9 @@ impl Sender {
     }
 
     /// Whether an ACK may raise the window. In slow start it may go up to twice what was in flight.
-    pub fn is_cwnd_limited(&self) -> bool {
-        let cwnd = self.cc.cwnd();
-        let slow_start = !self.cc.governs_recovery() && cwnd < self.cc.ssthresh();
+    pub(super) fn is_cwnd_limited(&self) -> bool {
+        let cwnd = self.law.cwnd();
+        let slow_start = !self.law.governs_recovery() && cwnd < self.law.ssthresh();
         self.usage.limited || (slow_start && cwnd < 2 * self.usage.max_out)
     }
 
@@ -70,8 +85,8 @@ impl Sender {
 
     /// Not limited by the window for an RTO: halfway down to what was used (RFC 2861 §3).
     fn shrink_unused(&mut self, now: Time) {
-        if self.phase == Phase::Open {
-            let cwnd = self.cc.cwnd();
+        if self.episode.phase() == Phase::Open {
+            let cwnd = self.law.cwnd();
             let used = self.usage.used.max(self.initial_window());
             if used < cwnd {
                 self.restart(now, (cwnd + used) / 2);
@@ -83,15 +98,15 @@ impl Sender {
 
     /// New data after an idle time: the window halves once per RTO (RFC 2861 §3); RFC 5681 §4.1 restarts
     /// from the initial window. A law that governs its window itself keeps it.
-    pub fn restart_if_idle(&mut self, now: Time) {
-        if !self.config.slow_start_after_idle || self.cc.governs_recovery() || !self.board.is_empty() {
+    pub(super) fn restart_if_idle(&mut self, now: Time) {
+        if !self.config.slow_start_after_idle || self.law.governs_recovery() || !self.board.is_empty() {
             return;
         }
         let (idle, rto) = (now.since(self.usage.last_send), self.rtt.rto());
         if idle <= rto || self.usage.last_send == Time::ZERO {
             return;
         }
-        let cwnd = self.cc.cwnd();
+        let cwnd = self.law.cwnd();
         let floor = self.initial_window().min(cwnd);
         let to = match self.config.flavour {
             Flavour::Paper => floor,
@@ -106,20 +121,20 @@ impl Sender {
     }
 
     /// New data leaves, and nothing is in flight: the law is told for how long nothing was sent.
-    pub fn tell_idle(&mut self, now: Time) {
+    pub(super) fn tell_idle(&mut self, now: Time) {
         if self.usage.last_send == Time::ZERO {
             return;
         }
         let event = IdleEvent { now, idle: now.since(self.usage.last_send), app_limited: self.rate.is_app_limited() };
-        self.cc.tell(|cc| cc.on_idle(&event));
-        if self.cc.pacing_rate().is_some() {
+        self.law.tell(|cc| cc.on_idle(&event));
+        if self.law.pacing_rate().is_some() {
             self.update_pacing();
         }
     }
 
     fn restart(&mut self, now: Time, cwnd: u64) {
         // What the window was is remembered as the threshold.
-        let ssthresh = self.cc.ssthresh().max(self.cc.cwnd() / 4 * 3);
-        self.cc.tell(|cc| cc.on_restart(&RestartEvent { now, cwnd, ssthresh }));
+        let ssthresh = self.law.ssthresh().max(self.law.cwnd() / 4 * 3);
+        self.law.tell(|cc| cc.on_restart(&RestartEvent { now, cwnd, ssthresh }));
     }
 }

@@ -5,6 +5,7 @@
 //! bitmaps let SACK processing and loss marking skip 64 segments at a time, and cost nothing while nothing
 //! is wrong.
 
+use super::rate::Stamp;
 use cclab_algo::Time;
 
 /// A segment in flight.
@@ -17,7 +18,7 @@ pub(super) struct Sent {
     /// Number of that transmission: send times may be equal, the order is not.
     pub order: u64,
     /// Delivery-rate state of the connection at the last transmission.
-    pub rate: super::rate::Stamp,
+    pub rate: Stamp,
     /// Sequence space taken, FIN included.
     pub len: u32,
     /// Whether it carries the FIN.
@@ -109,11 +110,15 @@ pub(super) struct Scoreboard {
     lost_hint: u64,
     /// Number of the highest segment selectively acknowledged, + 1; `head` or less when there is none.
     sacked_top: u64,
+    /// RFC 6675: nothing below it is still to be marked lost.
+    lost_cursor: u64,
+    /// Transmissions so far.
+    transmissions: u64,
     /// Bytes ever marked lost.
-    pub marked_lost: u64,
+    marked_lost: u64,
     /// Beside the ring, for laws that track packets; else empty.
     tracks: Vec<Track>,
-    /// What was marked lost since [`take_losses`](Self::take_losses).
+    /// What was marked lost since [`forget_losses`](Self::forget_losses).
     losses: Vec<Loss>,
 }
 
@@ -155,6 +160,8 @@ impl Scoreboard {
             retrans: Tally::default(),
             lost_hint: 0,
             sacked_top: 0,
+            lost_cursor: 0,
+            transmissions: 0,
             marked_lost: 0,
             tracks: vec![],
             losses: vec![],
@@ -176,10 +183,16 @@ impl Scoreboard {
             *place = track;
         }
     }
-    /// The segments marked lost since the last call, into `into`.
-    pub fn take_losses(&mut self, into: &mut Vec<Loss>) {
-        std::mem::swap(&mut self.losses, into);
+    /// The segments marked lost that were not forgotten.
+    pub fn losses(&self) -> &[Loss] {
+        &self.losses
+    }
+    pub fn forget_losses(&mut self) {
         self.losses.clear();
+    }
+    /// Bytes ever marked lost.
+    pub fn marked_lost(&self) -> u64 {
+        self.marked_lost
     }
 
     pub fn out(&self) -> Tally {
@@ -221,7 +234,7 @@ impl Scoreboard {
     pub fn get(&self, i: u64) -> &Sent {
         &self.ring[(i & self.mask) as usize]
     }
-    pub fn get_mut(&mut self, i: u64) -> &mut Sent {
+    fn get_mut(&mut self, i: u64) -> &mut Sent {
         &mut self.ring[(i & self.mask) as usize]
     }
     /// The first segment in flight.
@@ -229,12 +242,14 @@ impl Scoreboard {
         (!self.is_empty()).then(|| self.get(self.head))
     }
 
-    /// Takes in a segment just sent for the first time.
-    pub fn push(&mut self, sent: Sent) {
+    /// Takes in a segment sent for the first time: `len` of sequence space from `seq` on, a FIN included.
+    pub fn transmit(&mut self, seq: u64, len: u32, fin: bool, now: Time, rate: Stamp) {
         if self.tail - self.head > self.mask {
             self.grow();
         }
-        self.out.add(sent.len);
+        self.transmissions += 1;
+        let sent = Sent { seq, sent: now, order: self.transmissions, rate, len, fin, ever_retransmitted: false };
+        self.out.add(len);
         let at = (self.tail & self.mask) as usize;
         self.ring[at] = sent;
         self.tail += 1;
@@ -269,7 +284,7 @@ impl Scoreboard {
         let sent = *self.get(i);
         let mut was_sacked = false;
         // Nothing wrong, no bits: the usual case costs one comparison.
-        if self.sacked.segments | self.lost.segments | self.retrans.segments != 0 {
+        if self.is_troubled() {
             was_sacked = self.is_sacked(i);
             if was_sacked {
                 self.sacked_bits.clear(i);
@@ -332,6 +347,7 @@ impl Scoreboard {
             let len = self.get(i).len;
             self.clear_lost(i, len);
         }
+        self.lost_cursor = 0;
     }
 
     /// The receiver dropped what it had selectively acknowledged (RFC 2018 §8).
@@ -410,14 +426,36 @@ impl Scoreboard {
         None
     }
 
-    /// Marks segment `i` retransmitted.
-    pub fn mark_retransmitted(&mut self, i: u64) {
+    /// Segment `i` is sent again: its record as it is now.
+    pub fn retransmit(&mut self, i: u64, now: Time, rate: Stamp) -> Sent {
         let len = self.get(i).len;
         if !self.is_retransmitted(i) {
             self.retrans_bits.set(i);
             self.retrans.add(len);
         }
-        self.get_mut(i).ever_retransmitted = true;
+        self.transmissions += 1;
+        let order = self.transmissions;
+        let record = self.get_mut(i);
+        *record = Sent { sent: now, order, rate, ever_retransmitted: true, ..*record };
+        *record
+    }
+
+    /// Whether anything is SACKed, lost, or sent again.
+    pub fn is_troubled(&self) -> bool {
+        self.sacked.segments | self.lost.segments | self.retrans.segments != 0
+    }
+
+    /// RFC 6675's IsLost: `dupthresh` segments are SACKed above it. (The RFC counts discontiguous ranges, or
+    /// bytes beyond (DupThresh − 1) SMSS; with full segments that is the same.)
+    pub fn mark_below_sacked(&mut self, dupthresh: u32) {
+        let Some(top) = self.nth_sacked_from_top(dupthresh) else { return };
+        loop {
+            self.lost_cursor = self.scan(self.lost_cursor, top, Skip::Touched);
+            if self.lost_cursor >= top {
+                return;
+            }
+            self.mark_lost(self.lost_cursor);
+        }
     }
 
     /// The lowest segment that is lost and not retransmitted.

@@ -5,8 +5,8 @@
 //! the scoreboard, so a cursor over it serves for them; retransmissions wait in a queue of their own. Each
 //! is looked at once per transmission.
 
+use super::super::timestamp;
 use super::scoreboard::{Scoreboard, Sent, Skip};
-use super::sender::Taken;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -22,15 +22,15 @@ pub(super) struct Rack {
     /// Whether that was a retransmission.
     newest_again: bool,
     /// RTT of the last segment delivered.
-    pub rtt: Duration,
+    rtt: Duration,
     /// Something was delivered since the last look.
-    pub advanced: bool,
+    advanced: bool,
     /// A segment was delivered after one sent later.
-    pub reordering_seen: bool,
+    reordering_seen: bool,
     /// The reordering window in quarters of min_rtt.
     steps: u64,
     persist: u32,
-    pub dsack_seen: bool,
+    dsack_seen: bool,
     /// `delivered` when `steps` last changed: once per round trip.
     adjusted_at: u64,
     /// No first transmission below it is in flight.
@@ -68,12 +68,11 @@ impl Rack {
     }
 
     /// A segment was delivered for the first time (RFC 8985 §6.2, step 2).
-    pub fn on_delivered(&mut self, now: Time, sent: &Sent, taken: &Taken, min_rtt: Duration) {
+    pub fn on_delivered(&mut self, now: Time, sent: &Sent, ts_ecr: Option<u32>, min_rtt: Duration) {
         let rtt = now.since(sent.sent);
         if sent.ever_retransmitted {
             // The original arrived, not this copy: the echo is older, or the answer came too soon.
-            let echo_is_older =
-                taken.ts_ecr.is_some_and(|ecr| (ecr.wrapping_sub(super::timestamp(sent.sent)) as i32) < 0);
+            let echo_is_older = ts_ecr.is_some_and(|ecr| (ecr.wrapping_sub(timestamp(sent.sent)) as i32) < 0);
             if echo_is_older || rtt < min_rtt {
                 return;
             }
@@ -84,6 +83,23 @@ impl Rack {
             self.newest = (sent.order, sent.sent, sent.end());
             self.newest_again = sent.ever_retransmitted;
         }
+    }
+
+    /// RACK.rtt.
+    pub fn rtt(&self) -> Duration {
+        self.rtt
+    }
+    /// Whether something was delivered since it was last asked.
+    pub fn has_news(&mut self) -> bool {
+        std::mem::take(&mut self.advanced)
+    }
+    /// A segment was delivered after one sent later (RACK.reordering_seen).
+    pub fn see_reordering(&mut self) {
+        self.reordering_seen = true;
+    }
+    /// A DSACK came: on a path that reorders, the window was too short.
+    pub fn on_dsack(&mut self) {
+        self.dsack_seen |= self.reordering_seen;
     }
 
     /// Segment `i` was retransmitted as transmission number `order`.

@@ -1,13 +1,21 @@
 //! What an ACK's SACK blocks say (RFC 2018, RFC 2883).
 
 use super::scoreboard::Skip;
-use super::sender::{Sender, Taken};
+use super::{Sender, Taken};
 use crate::wire::{Segment, unwrap_offset};
 use cclab_algo::Time;
 
+/// What the peer's blocks have said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sacks {
+    /// Segments that DSACKs reported.
+    duplicates: u64,
+    seen: Seen,
+}
+
 /// The SACK blocks of the last ACK: what they covered need not be looked at again.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+struct Seen {
     blocks: [(u64, u64); 4],
     len: usize,
 }
@@ -37,7 +45,7 @@ impl Sender {
             return;
         }
         let mut seen = Seen::default();
-        let near = self.snd_una.max(segment.ack);
+        let near = self.window.una().max(segment.ack);
         let mut blocks = [(0, 0); 4];
         for (block, &(start, end)) in blocks.iter_mut().zip(segment.sack.as_slice()) {
             let start = unwrap_offset(near, start);
@@ -49,15 +57,15 @@ impl Sender {
         // In the order of sequence numbers: what one ACK brings is no reordering among itself.
         blocks.sort_unstable();
         for &mut (start, end) in blocks {
-            if start >= end || end > self.snd_nxt || end <= self.snd_una {
+            if start >= end || end > self.window.nxt() || end <= self.window.una() {
                 continue;
             }
-            let previous = self.sacks_seen;
+            let previous = self.sacks.seen;
             previous.subtract(start, end, &mut |from, to| self.sack_range(now, (start, end), (from, to), taken));
             seen.blocks[seen.len] = (start, end);
             seen.len += 1;
         }
-        self.sacks_seen = seen;
+        self.sacks.seen = seen;
     }
 
     /// Whether the first block reports a duplicate: it lies below the cumulative ACK or inside the second.
@@ -71,18 +79,17 @@ impl Sender {
             return true;
         }
         let segments = (end - start).div_ceil(self.mss());
-        self.dsacked += segments;
-        if self.dsacked > self.stats.segments_retransmitted {
+        self.sacks.duplicates += segments;
+        if self.sacks.duplicates > self.stats.segments_retransmitted {
             return true; // the network copied it, not we
         }
         taken.dsack = true;
-        if self.probe.high_seq != 0 && self.probe.retransmitted && segments == 1 && end == self.probe.high_seq {
+        if self.probe.is_duplicate(segments, end) {
             taken.dsack_of_probe = true;
+        } else {
+            self.rack.on_dsack();
         }
-        self.rack.dsack_seen |= self.rack.reordering_seen && !taken.dsack_of_probe;
-        if end > self.undo.marker && self.undo.marker != 0 && end <= self.snd_una.max(ack) {
-            self.undo.on_duplicate(segments);
-        }
+        self.episode.undo.on_duplicate(segments, end, self.window.una().max(ack));
         true
     }
 
@@ -110,12 +117,14 @@ impl Sender {
         taken.sacked = true;
         taken.delivered_bytes += u64::from(sent.len);
         self.rate.on_delivered(now, i, &sent, &mut taken.sample);
-        self.rack.on_delivered(now, &sent, taken, self.rtt.min_rtt());
+        self.rack.on_delivered(now, &sent, taken.ts_ecr, self.rtt.min_rtt());
         if !sent.ever_retransmitted {
-            self.rack.reordering_seen |= i + 1 < top;
+            if i + 1 < top {
+                self.rack.see_reordering();
+            }
             taken.first_sacked.get_or_insert(sent.sent);
             taken.last_sacked = Some(sent.sent);
-            taken.original_delivered |= sent.end() <= self.high_seq;
+            taken.original_delivered |= self.episode.covers(sent.end());
         }
     }
 }

@@ -7,9 +7,9 @@ use cclab_algo::{Duration, Rate, Time};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     /// Send time of the first segment of the flight that the sample spans.
-    pub first_sent: Time,
+    first_sent: Time,
     /// When `delivered` last changed.
-    pub delivered_time: Time,
+    delivered_time: Time,
     /// Bytes delivered on the connection; the top bit says that the application limited the sender.
     delivered_and_limited: u64,
 }
@@ -30,11 +30,13 @@ impl Stamp {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Estimator {
     /// Bytes delivered: cumulatively or selectively acknowledged.
-    pub delivered: u64,
+    delivered: u64,
     delivered_time: Time,
     first_sent: Time,
     /// Until this much is delivered samples are application-limited; zero: they are not.
     app_limited: u64,
+    /// The last sample.
+    latest: Option<Rate>,
 }
 
 /// The sample that an ACK builds up.
@@ -97,6 +99,15 @@ impl Estimator {
         }
     }
 
+    /// Bytes delivered: cumulatively or selectively acknowledged.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+    /// The last sample.
+    pub fn latest(&self) -> Option<Rate> {
+        self.latest
+    }
+
     /// Whether the application has limited what was sent last.
     pub fn is_app_limited(&self) -> bool {
         self.app_limited != 0
@@ -120,7 +131,9 @@ impl Estimator {
         if interval < min_rtt {
             return None;
         }
-        Some((Rate::of(self.delivered - stamp.delivered(), interval)?, stamp.app_limited()))
+        let rate = Rate::of(self.delivered - stamp.delivered(), interval)?;
+        self.latest = Some(rate);
+        Some((rate, stamp.app_limited()))
     }
 }
 

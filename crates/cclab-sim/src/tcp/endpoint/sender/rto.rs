@@ -1,11 +1,11 @@
 //! RTT estimation and the retransmission timeout: RFC 6298 and Linux's variant.
 
-use super::super::{RtoConfig, RtoStyle};
+use super::super::super::{RtoConfig, RtoStyle};
 use cclab_algo::{Duration, Time};
 
 /// The estimators of a connection.
 #[derive(Clone, Debug)]
-pub(super) struct Rtt {
+pub(in super::super) struct Rtt {
     config: RtoConfig,
     /// 8 srtt, ns; zero before the first sample.
     srtt8: i64,
@@ -21,6 +21,8 @@ pub(super) struct Rtt {
     backoff: u32,
     min: MinRtt,
     has_sample: bool,
+    /// The sample that this segment brought, for the minimum and the law.
+    latest: Option<Duration>,
 }
 
 impl Rtt {
@@ -36,6 +38,7 @@ impl Rtt {
             backoff: 0,
             min: MinRtt::default(),
             has_sample: false,
+            latest: None,
         }
     }
 
@@ -149,6 +152,16 @@ impl Rtt {
     /// Takes in a sample for the minimum.
     pub fn sample_min(&mut self, now: Time, rtt: Duration) {
         self.min.update(now, rtt);
+        self.latest = Some(rtt);
+    }
+
+    /// A segment arrives.
+    pub fn begin(&mut self) {
+        self.latest = None;
+    }
+    /// The sample that the last segment brought.
+    pub fn latest(&self) -> Option<Duration> {
+        self.latest
     }
 }
 
@@ -178,8 +191,7 @@ impl MinRtt {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Config;
-    use super::super::super::Recovery;
+    use super::super::super::super::{Config, Recovery};
     use super::*;
 
     fn after(config: &Config, samples: &[u64]) -> Rtt {

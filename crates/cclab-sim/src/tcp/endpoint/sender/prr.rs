@@ -6,17 +6,26 @@ pub(super) struct Prr {
     /// Bytes delivered since the reduction began.
     delivered: u64,
     /// Bytes sent since.
-    pub out: u64,
+    out: u64,
     /// RecoverFS: what was in flight when it began (Linux: the window it had).
     prior: u64,
     /// pipe + what this ACK allows to be sent.
-    pub window: u64,
+    window: u64,
 }
 
 impl Prr {
     /// A reduction begins with `prior` bytes in flight.
     pub fn new(prior: u64, pipe: u64) -> Prr {
         Prr { prior: prior.max(1), window: pipe, ..Prr::default() }
+    }
+
+    /// `bytes` leave.
+    pub fn on_sent(&mut self, bytes: u64) {
+        self.out += bytes;
+    }
+    /// What may be in flight now.
+    pub fn window(&self) -> u64 {
+        self.window
     }
 
     /// An ACK that delivered `delivered` bytes and left `pipe` in flight; `safe`: it advanced the
@@ -55,7 +64,7 @@ mod tests {
             pipe -= 1;
             prr.on_ack(1, pipe, ssthresh, false, 1);
             let count = prr.window - pipe;
-            prr.out += count;
+            prr.on_sent(count);
             sent += count;
             pipe += count;
         }

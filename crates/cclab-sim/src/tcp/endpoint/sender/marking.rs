@@ -1,0 +1,170 @@
+//! What the sender does with ECN, and what it reads in the ACKs.
+
+use super::super::ecn::{FIRST_CEP, Style};
+use super::{Outgoing, Sender, Taken};
+use crate::wire::ecn::{ECT0, ECT1};
+use crate::wire::{Flags, Segment};
+use cclab_algo::cc::{EcnUse, Feedback};
+
+/// What the sender does with ECN.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marking {
+    style: Style,
+    /// Codepoint of new data; 0 where ECN is not in use.
+    ect: u8,
+    /// Retransmissions carry it too (RFC 8311 §4.3 lets them; RFC 3168 §6.1.5 does not).
+    again: bool,
+    /// The law reduces by [`AckEvent::ce_bytes`](cclab_algo::cc::AckEvent::ce_bytes) itself.
+    by_law: bool,
+    /// The next new segment says CWR.
+    cwr_due: bool,
+    /// CE packets that the peer has reported.
+    cep: u32,
+    /// CE bytes that the peer has reported in options.
+    ceb: u64,
+    /// CE bytes that the law was told of: those, and estimates where the options were missing.
+    told: u64,
+}
+
+impl Marking {
+    pub fn new() -> Marking {
+        Marking {
+            style: Style::Off,
+            ect: 0,
+            again: false,
+            by_law: false,
+            cwr_due: false,
+            cep: FIRST_CEP,
+            ceb: 0,
+            told: 0,
+        }
+    }
+
+    /// The handshake has agreed on `style`. `last` ends it for a server: with AccECN it says how the SYN-ACK arrived
+    /// (RFC 9768 table 4).
+    pub fn begin(&mut self, style: Style, law: EcnUse, last: Option<&Segment>) {
+        self.style = style;
+        self.by_law = match law {
+            EcnUse::Classic => false,
+            EcnUse::Dctcp => matches!(style, Style::Dctcp | Style::Accurate),
+            EcnUse::L4s => style == Style::Accurate,
+        };
+        self.again = self.by_law;
+        self.ect = match style {
+            Style::Off => 0,
+            Style::Accurate if law == EcnUse::L4s => ECT1,
+            _ => ECT0,
+        };
+        if style == Style::Accurate
+            && let Some(ack) = last.filter(|s| s.len == 0)
+        {
+            match ack.flags.ace() {
+                0b000 => self.ect = 0, // something on the path clears it
+                0b110 => self.cep = FIRST_CEP + 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether ECN is in use.
+    pub fn is_on(&self) -> bool {
+        self.style != Style::Off
+    }
+
+    /// Codepoint of what is to leave.
+    pub fn codepoint(&self, out: &Outgoing) -> u8 {
+        if out.len > 0 && (!out.retransmission || self.again) { self.ect } else { 0 }
+    }
+
+    /// The window was reduced.
+    pub fn owe_cwr(&mut self) {
+        self.cwr_due = true;
+    }
+
+    /// Whether new data of `len` bytes says so (RFC 3168 §6.1.2).
+    pub fn take_cwr(&mut self, len: u32) -> bool {
+        let cwr = self.cwr_due && matches!(self.style, Style::Classic | Style::Dctcp) && len > 0;
+        self.cwr_due &= !cwr;
+        cwr
+    }
+
+    /// CE bytes that an ACK of `delivered` new bytes reports (RFC 9768 §3.2.2.5.2, appendix A).
+    fn read(&mut self, segment: &Segment, delivered: u64, mss: u64) -> u64 {
+        let packets = delivered.div_ceil(mss);
+        let least = u64::from(u32::from(segment.flags.ace()).wrapping_sub(self.cep) & 7);
+        let told = self.told;
+        let ce_packets = if let Feedback::AccEcn { ceb, .. } = segment.feedback {
+            let new = u64::from(ceb.wrapping_sub(self.ceb as u32) & 0xff_ffff);
+            self.ceb += new;
+            self.told = self.told.max(self.ceb);
+            // The bytes tell how often the three bits went round: to the nearest.
+            least + 8 * ((new / mss + 4).saturating_sub(least) / 8)
+        } else {
+            // Without them: as many marks as there can be (the safest likely case).
+            let most = if packets > least { packets - (packets - least) % 8 } else { least };
+            self.told += (most * mss).min(delivered);
+            most
+        };
+        self.cep = self.cep.wrapping_add(ce_packets as u32);
+        self.told - told
+    }
+}
+
+impl Sender {
+    /// What the ACK says of marks.
+    #[inline(never)]
+    pub(super) fn take_marks(&mut self, segment: &Segment, taken: &mut Taken) {
+        match self.marking.style {
+            Style::Off => {}
+            Style::Classic => taken.echo = segment.flags.has(Flags::ECE),
+            Style::Dctcp => {
+                taken.echo = segment.flags.has(Flags::ECE);
+                taken.ce_bytes = if taken.echo { taken.delivered_bytes } else { 0 };
+            }
+            Style::Accurate if taken.delivered_bytes > 0 => {
+                taken.ce_bytes = self.marking.read(segment, taken.delivered_bytes, self.mss());
+                taken.echo = taken.ce_bytes > 0;
+            }
+            Style::Accurate => {} // perhaps overtaken
+        }
+        taken.ece = taken.echo && !self.marking.by_law;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack(ace: u32, ceb: Option<u32>) -> Segment {
+        let feedback = ceb.map_or(Feedback::None, |ceb| Feedback::AccEcn { e0b: 1, ceb, e1b: 1 });
+        Segment { flags: Flags::ACK | Flags::of_ace(ace), feedback, ..Segment::default() }
+    }
+
+    /// RFC 9768 appendix A.2: an increment of two may be ten if the ACK covers ten packets; a counter that counts more
+    /// than the ACK covers is believed.
+    #[test]
+    fn three_bits_alone_are_read_on_the_safe_side() {
+        for (ace, packets, marked) in
+            [(5, 1, 0), (7, 2, 2), (7, 9, 2), (7, 10, 10), (7, 17, 10), (7, 18, 18), (2, 5, 5)]
+        {
+            let mut marking = Marking::new();
+            assert_eq!(marking.read(&ack(ace, None), packets * 1000, 1000), marked * 1000, "{ace} {packets}");
+            assert_eq!(u64::from(marking.cep), 5 + marked);
+        }
+    }
+
+    /// With the option the bytes are exact whatever was lost, and what was estimated too high is not told twice.
+    #[test]
+    fn bytes_make_it_exact() {
+        let mut marking = Marking::new();
+        assert_eq!(marking.read(&ack(5 + 12, Some(12_000)), 40_000, 1000), 12_000);
+        assert_eq!(marking.cep, 17);
+        assert_eq!(marking.read(&ack(5 + 14, None), 10_000, 1000), 10_000, "two, or ten");
+        assert_eq!(marking.read(&ack(5 + 14, Some(14_000)), 1_000, 1000), 0);
+        assert_eq!(marking.read(&ack(5 + 25, Some(25_000)), 20_000, 1000), 3_000, "22 were told");
+        // 24 bits go round.
+        marking.ceb = 0xff_ff00;
+        marking.told = marking.ceb;
+        assert_eq!(marking.read(&ack(5 + 26, Some(744)), 2_000, 1000), 1000);
+    }
+}

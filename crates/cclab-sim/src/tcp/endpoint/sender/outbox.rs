@@ -1,0 +1,65 @@
+//! What the application has written, and how it is cut into segments.
+
+/// The stream as the application leaves it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outbox {
+    /// Offset after the last byte written; `u64::MAX` for a source without end.
+    end: u64,
+    /// End of the last segment sent that was not full (Minshall).
+    small_end: u64,
+    /// A FIN follows the data.
+    closing: bool,
+    fin_sent: bool,
+    /// Nagle's algorithm is on.
+    nagle: bool,
+}
+
+impl Outbox {
+    pub fn new(nagle: bool) -> Outbox {
+        Outbox { end: 1, small_end: 0, closing: false, fin_sent: false, nagle }
+    }
+
+    /// The application writes `bytes` more.
+    pub fn write(&mut self, bytes: u64) {
+        if !self.closing {
+            self.end = self.end.saturating_add(bytes);
+        }
+    }
+
+    /// The application closes. A source without end stops at `nxt`.
+    pub fn close(&mut self, nxt: u64) {
+        self.closing = true;
+        if self.end == u64::MAX {
+            self.end = nxt.max(1);
+        }
+    }
+
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.nagle = nagle;
+    }
+
+    pub fn fin_sent(&self) -> bool {
+        self.fin_sent
+    }
+
+    /// Bytes of new data in the segment that begins at `nxt` and whether the FIN goes with it; `None`: nothing to send.
+    pub fn next(&self, nxt: u64, mss: u64) -> Option<(u32, bool)> {
+        let waiting = self.end - nxt.min(self.end);
+        let len = waiting.min(mss);
+        let fin = self.closing && !self.fin_sent && len == waiting;
+        (len > 0 || fin).then_some((len as u32, fin))
+    }
+
+    /// Nagle's rule as Minshall changed it: no second small segment while one is unacknowledged.
+    pub fn holds(&self, len: u32, fin: bool, mss: u64, una: u64) -> bool {
+        self.nagle && !fin && u64::from(len) < mss && self.small_end > una
+    }
+
+    /// `len` bytes that end at `end` leave, and the FIN with them.
+    pub fn on_sent(&mut self, len: u32, fin: bool, end: u64, mss: u64) {
+        self.fin_sent |= fin;
+        if u64::from(len) < mss {
+            self.small_end = end;
+        }
+    }
+}
