@@ -116,7 +116,7 @@ def test_a_flipped_bit_is_told_or_harmless(study, whole, good, tmp_path):
         "DELETE FROM runs",
         "INSERT INTO runs SELECT 81, key, shape, wall_s, cpu_s, data, checksum FROM runs WHERE id = 1",
         "UPDATE runs SET shape = 3 - shape WHERE id = 1",
-        "UPDATE runs SET data = (SELECT data FROM runs WHERE id = 3) WHERE id = 1",
+        "UPDATE runs SET data = (SELECT data FROM runs WHERE data <> (SELECT data FROM runs WHERE id = 1)) WHERE id = 1",
         "UPDATE shapes SET id = 5 - id; UPDATE shapes SET id = id - 2",
         "DELETE FROM shapes WHERE id = 2",
         "DELETE FROM seal",
