@@ -55,7 +55,7 @@ mod _core {
     /// Names of the congestion controls in a scenario, given as JSON, that are written in Python.
     #[pyfunction]
     fn interpreted(py: Python<'_>, scenario_json: &str) -> PyResult<BTreeSet<&'static str>> {
-        error::guard(py, || Ok(crate::run::interpreted(&error::scenario_from_json(scenario_json)?).collect()))
+        error::guard(py, || Ok(error::scenario_from_json(scenario_json)?.interpreted().collect()))
     }
 
     /// The scenario in this TOML text as it was written, as JSON; not checked.

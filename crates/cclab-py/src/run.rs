@@ -2,7 +2,6 @@
 
 use crate::error;
 use cclab_sim::measure::table::{Column, Text, Values};
-use cclab_sim::scenario::{Scenario, Traffic};
 use cclab_sim::world::{self, RunResult};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -28,7 +27,7 @@ impl Simulation {
             let scenario = error::scenario_from_json(scenario_json)?;
             let seed = seed.unwrap_or(scenario.seed);
             let sim = Mutex::new(Some(world::Simulation::new(&scenario, seed)));
-            let keeps_gil = interpreted(&scenario).next().is_some();
+            let keeps_gil = scenario.interpreted().next().is_some();
             Ok(Simulation { sim, seed, keeps_gil })
         })
     }
@@ -65,16 +64,6 @@ impl Simulation {
             .take()
             .ok_or_else(|| error::run("the run is finished, has failed, or is advanced by another thread"))
     }
-}
-
-/// Names of the laws in it that are written in Python, as often as they are there.
-pub fn interpreted(scenario: &Scenario) -> impl Iterator<Item = &'static str> {
-    let flows = scenario.flows.iter().filter_map(|flow| match &flow.traffic {
-        Traffic::Tcp { cc, .. } => Some(cc),
-        _ => None,
-    });
-    let all = flows.chain(scenario.background.iter().map(|background| &background.cc));
-    all.filter(|cc| cc.needs_interpreter()).map(|cc| cc.name)
 }
 
 /// The result as a dict: its tables, each a dict of columns, which are handed over and not copied; and what is one value.

@@ -8,20 +8,12 @@ use cclab_algo::Time;
 
 const LEVELS: usize = 11;
 const SLOTS: usize = 64;
-const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Copy)]
-struct Node<E> {
-    time: u64,
-    next: u32,
-    event: E,
-}
-
-/// A first-in first-out list of nodes.
-#[derive(Clone, Copy)]
-struct Slot {
-    head: u32,
-    tail: u32,
+/// Events of a slot in the order of insertion; those before `taken` have been taken out. They lie side by side, so that to
+/// sort them into the levels below is to read memory in order.
+struct Slot<E> {
+    events: Vec<(u64, E)>,
+    taken: usize,
 }
 
 /// An event queue; time runs forward only.
@@ -32,9 +24,7 @@ pub struct Wheel<E> {
     levels: u16,
     /// Bit per slot of each level.
     occupied: [u64; LEVELS],
-    slots: Box<[[Slot; SLOTS]; LEVELS]>,
-    nodes: Vec<Node<E>>,
-    free: u32,
+    slots: Box<[[Slot<E>; SLOTS]; LEVELS]>,
 }
 
 impl<E: Copy> Default for Wheel<E> {
@@ -46,14 +36,13 @@ impl<E: Copy> Default for Wheel<E> {
 impl<E: Copy> Wheel<E> {
     /// An empty queue at time zero.
     pub fn new() -> Self {
+        let slot = |_| Slot { events: Vec::new(), taken: 0 };
         Wheel {
             now: 0,
             len: 0,
             levels: 0,
             occupied: [0; LEVELS],
-            slots: Box::new([[Slot { head: NONE, tail: NONE }; SLOTS]; LEVELS]),
-            nodes: Vec::new(),
-            free: NONE,
+            slots: Box::new(std::array::from_fn(|_| std::array::from_fn(slot))),
         }
     }
 
@@ -68,72 +57,64 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Puts `event` at `time`, which is not before the last event taken out.
+    #[inline]
     pub fn push(&mut self, time: Time, event: E) {
         assert!(time.0 >= self.now, "an event cannot be scheduled in the past");
-        let node = Node { time: time.0, next: NONE, event };
-        let index = if self.free == NONE {
-            self.nodes.push(node);
-            (self.nodes.len() - 1) as u32
-        } else {
-            let index = self.free;
-            self.free = self.nodes[index as usize].next;
-            self.nodes[index as usize] = node;
-            index
-        };
         self.len += 1;
-        self.append(index, time.0);
+        self.append(time.0, event);
     }
 
     /// Takes out the next event.
+    #[inline]
     pub fn pop(&mut self) -> Option<(Time, E)> {
         loop {
             if self.levels == 0 {
                 return None;
             }
             let level = self.levels.trailing_zeros() as usize;
-            let slot = self.occupied[level].trailing_zeros() as usize;
-            let head = self.slots[level][slot].head;
-            let Node { time, next, event } = self.nodes[head as usize];
+            let number = self.occupied[level].trailing_zeros() as usize;
+            let slot = &mut self.slots[level][number];
+            let (time, event) = slot.events[slot.taken];
+            let last = slot.taken + 1 == slot.events.len();
             // Level 0 holds one time per slot. A slot with one event needs no sorting at any level: all
             // others are later, and each differs from the new now in the same digit as before.
-            if level == 0 || next == NONE {
-                self.slots[level][slot].head = next;
-                if next == NONE {
-                    self.clear(level, slot);
+            if level == 0 || last {
+                slot.taken += 1;
+                if last {
+                    slot.events.clear();
+                    slot.taken = 0;
+                    self.clear(level, number);
                 }
-                self.nodes[head as usize].next = self.free;
-                self.free = head;
                 self.now = time;
                 self.len -= 1;
                 return Some((Time(time), event));
             }
-            // Move on to the start of this slot's span and sort its events into the levels below.
-            let shift = 6 * level as u32;
-            self.now = (time >> shift) << shift;
-            self.clear(level, slot);
-            let mut index = head;
-            while index != NONE {
-                let Node { time, next, .. } = self.nodes[index as usize];
-                self.nodes[index as usize].next = NONE;
-                self.append(index, time);
-                index = next;
-            }
+            self.sort(level, number);
         }
     }
 
-    fn append(&mut self, index: u32, time: u64) {
+    /// Moves on to the start of a slot's span and sorts its events into the levels below.
+    #[inline(never)]
+    fn sort(&mut self, level: usize, number: usize) {
+        let mut events = std::mem::take(&mut self.slots[level][number].events);
+        let shift = 6 * level as u32;
+        self.now = (events[0].0 >> shift) << shift;
+        self.clear(level, number);
+        for &(time, event) in &events {
+            self.append(time, event);
+        }
+        events.clear();
+        self.slots[level][number].events = events; // its room is used again
+    }
+
+    #[inline]
+    fn append(&mut self, time: u64, event: E) {
         // `| 1` puts an event that is due now at level 0.
         let level = (63 - ((time ^ self.now) | 1).leading_zeros()) as usize / 6;
-        let slot = (time >> (6 * level)) as usize % SLOTS;
-        let list = &mut self.slots[level][slot];
-        if self.occupied[level] & (1 << slot) == 0 {
-            *list = Slot { head: index, tail: index };
-            self.occupied[level] |= 1 << slot;
-            self.levels |= 1 << level;
-        } else {
-            self.nodes[list.tail as usize].next = index;
-            list.tail = index;
-        }
+        let number = (time >> (6 * level)) as usize % SLOTS;
+        self.slots[level][number].events.push((time, event));
+        self.occupied[level] |= 1 << number;
+        self.levels |= 1 << level;
     }
 
     fn clear(&mut self, level: usize, slot: usize) {

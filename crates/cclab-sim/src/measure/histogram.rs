@@ -21,6 +21,8 @@ pub struct Distribution {
 /// Sub-buckets of an octave: 64 make a bucket 1/64 wide at most, its middle off by 1/128.
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
+/// Buckets that come together: a cache line.
+const STEP: usize = 8;
 
 /// Times in nanoseconds. Sums are integers, so moments are exact and do not depend on the order.
 #[derive(Clone, Debug, Default)]
@@ -76,18 +78,17 @@ impl Histogram {
         if let Some(n) = self.buckets.get_mut(at) { *n += 1 } else { self.widen(bucket(x)) }
     }
 
-    /// Makes room for a bucket outside the present range, in whole octaves, and counts one in it.
+    /// Makes room for a bucket outside the present range, in steps, and counts one in it.
     #[cold]
     fn widen(&mut self, bucket: usize) {
-        let octave = SUB as usize;
-        let from = bucket / octave * octave;
+        let from = bucket / STEP * STEP;
         if self.buckets.is_empty() {
             self.first = from;
         } else if from < self.first {
             self.buckets.splice(0..0, std::iter::repeat_n(0, self.first - from));
             self.first = from;
         }
-        let len = self.buckets.len().max(from + octave - self.first);
+        let len = self.buckets.len().max(from + STEP - self.first);
         self.buckets.resize(len, 0);
         self.buckets[bucket - self.first] += 1;
     }

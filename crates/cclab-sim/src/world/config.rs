@@ -3,7 +3,7 @@
 //! Every topology has become a graph of nodes and one-way links, every flow a pair of routes, every
 //! quantity a number in its unit, every option a value.
 
-use crate::app::config::{Background, Flow};
+use crate::app::config::{Background, Flow, Traffic};
 use crate::net::config::Link;
 use cclab_algo::Duration;
 
@@ -32,6 +32,18 @@ pub struct Scenario {
     pub max_events: u64,
     /// What the person wrote, normalised, as JSON: for manifests and hashes.
     pub source: serde_json::Value,
+}
+
+impl Scenario {
+    /// Names of the laws in it that need another language's interpreter, as often as they are there.
+    pub fn interpreted(&self) -> impl Iterator<Item = &'static str> {
+        let flows = self.flows.iter().filter_map(|flow| match &flow.traffic {
+            Traffic::Tcp { cc, .. } => Some(cc),
+            Traffic::Cbr { .. } | Traffic::OnOff { .. } => None,
+        });
+        let all = flows.chain(self.background.iter().map(|background| &background.cc));
+        all.filter(|cc| cc.needs_interpreter()).map(|cc| cc.name)
+    }
 }
 
 /// What to record beside the summary.
