@@ -118,21 +118,21 @@ def percent(part: float | None) -> str:
 
 def result_tables(result: Result) -> list[Any]:
     """Flows, background and links of a result, with units, and what the figures rest on."""
-    flows = [_flow_table(result)] if result.flows.height else []
-    background = [_background_table(result)] if result.background.height else []
+    flows = [_flow_table(result)] if result.rows("flows") else []
+    background = [_background_table(result)] if result.rows("background") else []
     return [*flows, *background, _link_table(result), _footing(result)]
 
 
 def _flow_table(result: Result) -> Table:
-    rows = result.flows
-    if rows.height > _MANY_FLOWS:
+    rows = result.rows("flows")
+    if len(rows) > _MANY_FLOWS:
         return _law_table(result)
-    finite = bool(rows["fct_s"].is_finite().any())
+    finite = any(math.isfinite(row["fct_s"]) for row in rows)
     made = table(
         f"{result.name}: flows", "Flow", "Law", "|Goodput|(Mbit/s)", "|Segments|sent", "|Resent", "|Timeouts",
         "|RTT|(ms)", "|cwnd|(segments)", *(["|Completed|after (s)"] if finite else []),
     )  # fmt: skip
-    for row in rows.to_dicts():
+    for row in rows:
         sent = row["segments_sent"]
         made.add_row(
             row["label"], row["cc"], number(row["goodput_bps"] / 1e6), number(sent),
@@ -166,7 +166,7 @@ def _background_table(result: Result) -> Table:
         "Law", "|Load|asked", "|carried", "|Connections|started", "|completed", "|Size|mean (kB)", "|Resent",
         "|Completed|after, mean (ms)", "|p50", "|p95", "|p99",
     )  # fmt: skip
-    for row in result.background.to_dicts():
+    for row in result.rows("background"):
         sent = row["segments_sent"]
         made.add_row(
             row["label"], row["direction"], row["cc"], percent(row["load"]), percent(row["carried_load"]),
@@ -178,7 +178,7 @@ def _background_table(result: Result) -> Table:
 
 
 def _link_table(result: Result) -> Table:
-    rows = result.links.to_dicts()
+    rows = result.rows("links")
     busy = [row for row in rows if math.isfinite(row["utilisation"])] or rows
     lossy = any(row["losses"] for row in busy)
     made = table(
@@ -198,7 +198,7 @@ def _link_table(result: Result) -> Table:
 
 
 def _footing(result: Result) -> str:
-    jain = "" if result.flows.height < 2 else f"Jain's index {number(result.jain)}. "
+    jain = "" if len(result.rows("flows")) < 2 else f"Jain's index {number(result.jain)}. "
     return f"{jain}Means, after the warm-up. One run with seed {result.seed}: no interval; another seed may differ."
 
 

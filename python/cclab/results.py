@@ -5,18 +5,17 @@ from __future__ import annotations
 import io
 import json
 import math
-import platform
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import polars as pl
-
 import cclab
-from cclab import columns, folders
+from cclab import columns
 from cclab.errors import ResultError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cclab.analysis.plots import Plots
     from cclab.scenario import Scenario
 
@@ -36,11 +35,10 @@ class Result:
         jain: Jain's index of the goodputs of all TCP flows, 1/n to 1.
         engine: `events`, `data_packets` (over the busiest link), `simulated_s`, `wall_s`, `cpu_s`.
         digest: Hash of every number measured; equal runs have equal digests.
-        versions: Of cclab and of what it ran on.
         capture: A pcapng file, where the scenario asked for one.
     """
 
-    def __init__(self, about: dict[str, Any], tables: dict[str, pl.DataFrame | None], capture: bytes | None) -> None:
+    def __init__(self, about: dict[str, Any], tables: dict[str, Any], capture: bytes | None) -> None:
         self.scenario: dict[str, Any] = about["scenario"]
         self.written: dict[str, Any] = about["written"]
         self.backend: str = about["backend"]
@@ -48,9 +46,10 @@ class Result:
         self.jain: float = math.nan if about["jain"] is None else about["jain"]
         self.engine: dict[str, Any] = about["engine"]
         self.digest: str = about["digest"]
-        self.versions: dict[str, str] = about["versions"]
         self.capture = capture
-        self._tables = tables
+        self._tables = tables  # as a run gave them until they are asked for, then frames; or None
+        if "versions" in about:
+            self.versions = about["versions"]
 
     @classmethod
     def of_run(cls, scenario: Scenario, backend: str, raw: dict[str, Any], wall_s: float, cpu_s: float) -> Self:
@@ -65,20 +64,34 @@ class Result:
             "jain": raw["jain"],
             "engine": engine,
             "digest": raw["digest"],
-            "versions": versions(),
         }
-        tables = {name: frame(raw[name]) if name in raw else None for name in TABLES}
-        return cls(about, tables, raw["capture"])
+        return cls(about, {name: raw.get(name) for name in TABLES}, raw["capture"])
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """Of cclab and of what it ran on."""
+        return versions()
 
     def _table(self, name: str) -> pl.DataFrame:
-        table = self._tables.get(name)
-        if table is None:
+        if self._tables.get(name) is None:
             raise ResultError(f'no {name} were recorded; ask for them with record = {{ packets = "table" }}')
-        return table
+        if isinstance(self._tables[name], dict):
+            self._tables[name] = frame(self._tables[name])
+        made: pl.DataFrame = self._tables[name]
+        return made
 
     def _some(self, name: str) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.DataFrame() if self._tables.get(name) is None else self._table(name)
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """A table row by row, without a data frame; none where it is not there."""
         table = self._tables.get(name)
-        return pl.DataFrame() if table is None else table
+        if not isinstance(table, dict):
+            return [] if table is None else list(table.to_dicts())
+        values = [of.tolist() if hasattr(of, "tolist") else columns.texts(of) for of in table.values()]
+        return [dict(zip(table, row, strict=True)) for row in zip(*values, strict=True)]
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -145,18 +158,18 @@ class Result:
     def json(self) -> dict[str, Any]:
         """The summary as `cclab run --json` prints it."""
 
-        def rows(table: pl.DataFrame) -> list[dict[str, Any]]:
-            return [{k: _finite(v) for k, v in row.items()} for row in table.to_dicts()]
+        def rows(name: str) -> list[dict[str, Any]]:
+            return [{k: _finite(v) for k, v in row.items()} for row in self.rows(name)]
 
         return {
             "schema": JSON_SCHEMA,
             "scenario": self.scenario,
             "backend": self.backend,
             "seed": self.seed,
-            "flows": rows(self.flows),
-            "links": rows(self.links),
-            "background": rows(self.background),
-            "fct": rows(self.fct),
+            "flows": rows("flows"),
+            "links": rows("links"),
+            "background": rows("background"),
+            "fct": rows("fct"),
             "jain": _finite(self.jain),
             "engine": self.engine,
             "digest": self.digest,
@@ -176,13 +189,14 @@ class Result:
             ResultError: the folder holds something that is no result of cclab.
             OSError: the disk is full, or the place cannot be written.
         """
+        from cclab import folders
         from cclab.scenario import Scenario
 
         with folders.whole_folder(Path(place), SCHEMA, self._about()) as folder:
             for name in TABLES:
-                if (table := self._tables[name]) is not None:
+                if self._tables[name] is not None:
                     # by way of memory, so that a full disk is an OSError and not a riddle
-                    table.write_parquet(data := io.BytesIO(), compression="zstd")
+                    self._table(name).write_parquet(data := io.BytesIO(), compression="zstd")
                     (folder / f"{name}.parquet").write_bytes(data.getbuffer())
             (folder / "scenario.toml").write_text(Scenario.from_dict(self.written).to_toml(), encoding="utf-8")
             if self.capture is not None:
@@ -195,6 +209,10 @@ class Result:
         Raises:
             ResultError: it is not whole, damaged, of another layout, or no result at all.
         """
+        import polars as pl
+
+        from cclab import folders
+
         place = Path(place)
         manifest = folders.open_folder(place, SCHEMA)
         _refuse_mistyped(place, manifest)
@@ -221,7 +239,7 @@ class Result:
         }
 
     def __repr__(self) -> str:
-        return f"Result({self.name!r}, backend={self.backend!r}, seed={self.seed}, {self.flows.height} flows)"
+        return f"Result({self.name!r}, backend={self.backend!r}, seed={self.seed}, {len(self.rows('flows'))} flows)"
 
     def __str__(self) -> str:
         return self.summary()
@@ -229,6 +247,7 @@ class Result:
 
 def frame(table: dict[str, Any]) -> pl.DataFrame:
     """A table of the core as a data frame; text that repeats comes as places in a list, and the list."""
+    import polars as pl
 
     def series(values: Any) -> Any:
         if isinstance(values, tuple):
@@ -248,15 +267,17 @@ _MANIFEST: dict[str, Any] = {
 
 
 def _refuse_mistyped(place: Path, manifest: dict[str, Any]) -> None:
+    from cclab.folders import MANIFEST
+
     for field, kind in _MANIFEST.items():
         value: Any = manifest
         for part in field.split("."):
             value = value.get(part, ...)
         if not isinstance(value, kind):
-            raise ResultError(f"{place}: {folders.MANIFEST} is damaged ({field} is missing or of the wrong kind)")
+            raise ResultError(f"{place}: {MANIFEST} is damaged ({field} is missing or of the wrong kind)")
     for name in columns.ALWAYS:
         if f"{name}.parquet" not in manifest["files"]:
-            raise ResultError(f"{place}: {folders.MANIFEST} is damaged (it does not list {name}.parquet)")
+            raise ResultError(f"{place}: {MANIFEST} is damaged (it does not list {name}.parquet)")
 
 
 def _finite(value: Any) -> Any:
@@ -265,10 +286,13 @@ def _finite(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """Of cclab and of what it runs on."""
+    import importlib.metadata
+    import platform
+
     return {
         "cclab": cclab.__version__,
         "python": platform.python_version(),
-        "polars": pl.__version__,
+        "polars": importlib.metadata.version("polars"),
         "machine": f"{platform.system()} {platform.machine()}",
     }
 

@@ -37,6 +37,19 @@ def in_a_process_with(*args):
     return subprocess.run([sys.executable, *args], capture_output=True, text=True, check=False)
 
 
+def test_a_run_that_is_printed_loads_no_data_frames(tmp_path):
+    """Polars and matplotlib take longer to load than short runs take."""
+    path = write(tmp_path / "s.toml", GOOD)
+    for more in ("", "'--json'"):
+        code = (
+            "import sys; from cclab.cli import run_cli\n"
+            f"assert run_cli(['run', {str(path)!r}, {more}]) == 0\n"
+            "assert not {'polars', 'matplotlib', 'pyarrow'} & sys.modules.keys()"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help(cli, command):
     status, out, err = cli(*([command] if command else []), "--help")
@@ -328,12 +341,12 @@ def test_streams_that_are_closed_or_know_few_letters(tmp_path):
 
 def test_sigterm_leaves_nothing(tmp_path):
     code = (
-        "import sys, time\n"
-        "from cclab import cli, results\n"
+        "import polars, time\n"
+        "from cclab import cli\n"
         "def slow(*_args, **_options):\n"
         "    print('ready', flush=True)\n"
         "    time.sleep(60)\n"
-        "results.pl.DataFrame.write_parquet = slow\n"
+        "polars.DataFrame.write_parquet = slow\n"
         "cli.main()\n"
     )
     scenario = write(tmp_path / "s.toml", GOOD)

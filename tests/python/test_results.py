@@ -255,3 +255,12 @@ def test_arrow_and_pandas_in_one_call(result):
     for table in (result.flows, result.links, result.samples, result.packets):
         assert table.to_arrow().num_rows == table.height
         assert table.to_pandas().shape == table.shape
+
+
+def test_rows_need_no_data_frame(small, background):
+    """What the terminal and JSON show is the same from a run as from its tables."""
+    for fresh in (small.run(seed=7), background):
+        for name in ("flows", "links", "background", "fct", "samples", "packets"):
+            before = str(fresh.rows(name))
+            if before != "[]":
+                assert before == str(getattr(fresh, name).to_dicts()) == str(fresh.rows(name))

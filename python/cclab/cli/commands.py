@@ -116,14 +116,17 @@ def init(file: Path) -> None:
 @ALGORITHMS
 def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_json: bool) -> None:
     """Run SCENARIO, a TOML file; print what its flows and links did."""
-    from cclab import backends, console, folders, results
+    from cclab import backends, console, results
     from cclab.scenario import Scenario
 
     if _kind(scenario) == "study":
         raise ScenarioError(f"{scenario}: this is a study file; run it with: cclab sweep {shlex.quote(str(scenario))}")
     loaded = _of_file(scenario, Scenario.load, scenario)
-    if out is not None and folders.refuse_foreign(out, results.SCHEMA):  # better now than after the run
-        console.note(f"The earlier result in {out} will be replaced.")
+    if out is not None:
+        from cclab.folders import refuse_foreign
+
+        if refuse_foreign(out, results.SCHEMA):  # better now than after the run
+            console.note(f"The earlier result in {out} will be replaced.")
     with console.Progress(f"Running {loaded.name}") as progress:
         result = loaded.run(seed=seed, backend=backend, progress=progress)
     if out is not None:
