@@ -16,6 +16,7 @@
 //! The draft's summary table has inflight_longterm cap Drain too; its logic, which we follow, does not. Ranges of lost
 //! data in a round are counted as ACKs that marked losses, as Linux does. Linux' response to ECN is not in the draft.
 
+use super::window::bytes;
 use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, LostEvent, Phase,
     RecoveredEvent, RestartEvent, Signal, TimeoutEvent, UndoEvent,
@@ -876,7 +877,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn cwnd(&self) -> u64 {
-        (self.cwnd * self.segment / 8.0) as u64
+        bytes(self.cwnd * self.segment / 8.0)
     }
     fn ssthresh(&self) -> u64 {
         u64::MAX

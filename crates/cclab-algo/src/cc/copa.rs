@@ -15,6 +15,7 @@
 //! above 1 ends with the first ACK that asks for the other direction, not with the round (Meta's), without which W swings
 //! for ever on long fat paths. Ours: W ≥ 2; a timeout begins slow start anew from one segment.
 
+use super::window::bytes;
 use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, RestartEvent, Signal, TimeoutEvent, UndoEvent,
 };
@@ -219,7 +220,7 @@ impl CongestionControl for Copa {
     }
 
     fn cwnd(&self) -> u64 {
-        (self.cwnd * self.mss) as u64
+        bytes(self.cwnd * self.mss)
     }
     fn ssthresh(&self) -> u64 {
         u64::MAX

@@ -150,12 +150,17 @@ impl Window {
 
     /// W in bytes, at least one segment.
     pub fn cwnd_bytes(&self) -> u64 {
-        (self.cwnd.max(1.0) * self.mss) as i64 as u64 // through i64: half the instructions, and W is far from 2^63
+        bytes(self.cwnd.max(1.0) * self.mss)
     }
     /// The threshold in bytes, `u64::MAX` while arbitrarily high.
     pub fn ssthresh_bytes(&self) -> u64 {
         if self.ssthresh.is_finite() { (self.ssthresh * self.mss) as u64 } else { u64::MAX }
     }
+}
+
+/// Whole bytes of a window; through i64, which takes half the instructions and has more room than any window.
+pub(super) fn bytes(window: f64) -> u64 {
+    window as i64 as u64
 }
 
 #[cfg(test)]

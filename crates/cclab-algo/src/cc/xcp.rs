@@ -5,6 +5,7 @@
 //! each ACK; a loss is answered as by TCP. Where no router on the path answered, the law is Reno.
 
 use super::reno::Reno;
+use super::window::bytes;
 use super::{AckEvent, Build, Entry, EstablishedEvent, Feedback, Window, WindowLaw, Windowed};
 use crate::slow_start::SlowStart;
 use crate::units::{Duration, Time};
@@ -56,7 +57,7 @@ impl WindowLaw for Xcp {
 
     /// To the nearest byte: what routers say is in bytes, which need not be exact in segments.
     fn cwnd(&self, w: &Window) -> u64 {
-        (w.cwnd * w.mss()).round().max(w.mss()) as u64
+        bytes((w.cwnd * w.mss()).round().max(w.mss()))
     }
 
     /// As much as there is: the routers know how much.

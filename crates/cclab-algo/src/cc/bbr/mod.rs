@@ -1,0 +1,358 @@
+//! BBR, version 1: send at the bottleneck's rate, keep about one bandwidth-delay product in flight.
+//!
+//! Source: N. Cardwell, Y. Cheng, C.S. Gunn, S.H. Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control", ACM
+//! Queue 14(5), 2016, and draft-cardwell-iccrg-bbr-congestion-control-00 (2017); Linux `tcp_bbr.c` (6.12).
+//!
+//! The model of the path is two numbers. BtlBw is the largest delivery rate of the last ten rounds, RTprop the smallest
+//! RTT of the last ten seconds, and BDP = BtlBw · RTprop. What is sent follows from it:
+//!
+//! > pacing rate = pacing_gain · BtlBw,  W = cwnd_gain · BDP + a little for delayed and stretched ACKs.
+//!
+//! | state | pacing gain | cwnd gain | left when |
+//! |---|---|---|---|
+//! | STARTUP | 2/ln 2 | 2/ln 2 | BtlBw grew by less than a quarter in three rounds |
+//! | DRAIN | ln 2/2 | 2/ln 2 | in flight ≤ BDP |
+//! | PROBE_BW | 1.25, 0.75, 1, 1, 1, 1, 1, 1 | 2 | |
+//! | PROBE_RTT | 1 | W = 4 | 200 ms and a round with that |
+//!
+//! Linux and the paper: Linux paces 1 % slower, adds to W what ACKs came in excess, and falls back to a measured rate
+//! where it believes to meet a policer; the paper has none of this. An RTT equal to RTprop renews it in the draft of
+//! 2017, and does not in Linux since 5.11 (so that PROBE_RTT comes every ten seconds also where the queue is often empty).
+//!
+//! Where we depart from Linux: no segmentation offload, so its quantum is at its least (one segment below 1.2 Mbit/s,
+//! else two); BtlBw's window is exact where Linux keeps three candidates; RTprop starts with data, not with the SYN.
+
+mod drain;
+mod extra_acked;
+mod policer;
+mod probe_bw;
+mod probe_rtt;
+mod recovery;
+mod startup;
+#[cfg(test)]
+mod tests;
+
+use self::extra_acked::{EXTRA_MOST, Extra};
+use self::policer::Policer;
+use self::probe_bw::{CWND_GAIN, ProbeBw};
+use self::probe_rtt::ProbeRtt;
+use self::recovery::Recovery;
+use self::startup::FullPipe;
+use super::window::bytes;
+use super::{
+    AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, Phase,
+    RestartEvent, TimeoutEvent, UndoEvent,
+};
+use crate::estimate::{Bubble, MaxFilter, Rounds};
+use crate::params::{Flavour, Kind, Params, Spec, Value};
+use crate::rng::Stream;
+use crate::units::{Duration, Rate, Time};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "bbr",
+    summary: "BBRv1: paces at the measured bottleneck rate, keeps about one BDP in flight",
+    source: "Cardwell et al., ACM Queue 14(5), 2016; Linux tcp_bbr.c",
+    params: &[
+        Spec {
+            name: "pacing_margin",
+            kind: Kind::Number { min: 0.0, max: 50.0 },
+            default: Value::Number(1.0),
+            paper_default: Some(Value::Number(0.0)),
+            unit: "%",
+            doc: "by so much the pacing rate stays below gain · BtlBw",
+        },
+        Spec {
+            name: "extra_acked",
+            kind: Kind::Flag,
+            default: Value::Flag(true),
+            paper_default: Some(Value::Flag(false)),
+            unit: "",
+            doc: "W has room for the most that was acknowledged in excess of BtlBw in the last five to ten rounds",
+        },
+        Spec {
+            name: "policer",
+            kind: Kind::Flag,
+            default: Value::Flag(true),
+            paper_default: Some(Value::Flag(false)),
+            unit: "",
+            doc: "detect a token-bucket policer by steady loss of 20 %, and send at the rate it lets through",
+        },
+    ],
+    build: Build::Native(|cx, params| Box::new(Bbr::new(cx, params))),
+};
+
+/// Window of BtlBw: a cycle and two rounds. Linux keeps what is ten rounds old.
+const BTL_BW_ROUNDS: u64 = 11;
+/// Least W outside of a timeout, segments.
+const MIN_WINDOW: f64 = 4.0;
+
+/// What it is doing, and what belongs to that alone.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw(ProbeBw),
+    ProbeRtt(ProbeRtt),
+}
+
+/// BBRv1's law. Rates in bit/s, volumes in segments.
+pub struct Bbr {
+    /// Payload of a segment, bits.
+    segment: f64,
+    initial_window: f64,
+    startup_gain: f64,
+    drain_gain: f64,
+    margin: f64,
+    /// An RTT equal to RTprop renews it.
+    renew_equal: bool,
+    rng: Stream,
+
+    state: State,
+    cwnd: f64,
+    pacing_rate: f64,
+    /// The pacing rate is by a measured RTT.
+    seen_rtt: bool,
+
+    rounds: Rounds,
+    btl_bw: MaxFilter<{ BTL_BW_ROUNDS as usize }>,
+    rt_prop: Option<Duration>,
+    rt_prop_stamp: Time,
+    bubble: Bubble,
+
+    full_pipe: FullPipe,
+    idle_restart: bool,
+    recovery: Recovery,
+    extra: Option<Extra>,
+    policer: Option<Policer>,
+}
+
+impl Bbr {
+    /// The law for a new connection.
+    pub fn new(cx: &Context, params: &Params) -> Self {
+        let linux = cx.flavour == Flavour::Linux;
+        let high = 2.0 / std::f64::consts::LN_2;
+        let mut bbr = Bbr {
+            segment: f64::from(cx.mss) * 8.0,
+            initial_window: f64::from(cx.initial_window),
+            // Linux counts gains in 1/256.
+            startup_gain: if linux { 739.0 / 256.0 } else { high },
+            drain_gain: if linux { 88.0 / 256.0 } else { 1.0 / high },
+            margin: 1.0 - params.number("pacing_margin") / 100.0,
+            renew_equal: !linux,
+            rng: cx.rng.clone(),
+            state: State::Startup,
+            cwnd: f64::from(cx.initial_window),
+            pacing_rate: 0.0,
+            seen_rtt: false,
+            rounds: Rounds::default(),
+            btl_bw: MaxFilter::default(),
+            rt_prop: None,
+            rt_prop_stamp: Time::ZERO,
+            bubble: Bubble::default(),
+            full_pipe: FullPipe::default(),
+            idle_restart: false,
+            recovery: Recovery::default(),
+            extra: params.flag("extra_acked").then(Extra::default),
+            policer: params.flag("policer").then(Policer::default),
+        };
+        bbr.init_pacing(Duration::from_millis(1));
+        bbr
+    }
+
+    fn segments(&self, bytes: u64) -> f64 {
+        bytes as f64 * 8.0 / self.segment
+    }
+
+    /// The rate to go by: BtlBw, or what a policer lets through.
+    fn bw(&self) -> f64 {
+        self.policer.as_ref().and_then(|p| p.rate).unwrap_or_else(|| self.btl_bw.get())
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => self.startup_gain,
+            State::Drain => self.drain_gain,
+            State::ProbeBw(_) if self.policer.as_ref().is_some_and(|p| p.rate.is_some()) => 1.0,
+            State::ProbeBw(cycle) => cycle.pacing_gain(),
+            State::ProbeRtt(_) => 1.0,
+        }
+    }
+
+    fn cwnd_gain(&self) -> f64 {
+        match self.state {
+            State::Startup | State::Drain => self.startup_gain,
+            State::ProbeBw(_) => CWND_GAIN,
+            State::ProbeRtt(_) => 1.0,
+        }
+    }
+
+    /// gain · bw · RTprop in whole segments, rounded up.
+    fn bdp(&self, bw: f64, gain: f64) -> f64 {
+        self.rt_prop.map_or(self.initial_window, |rtt| (gain * bw * rtt.as_secs_f64() / self.segment).ceil())
+    }
+
+    /// Room for three quanta (sender, receiver, and the ACK on its way), in pairs of segments for delayed ACKs, and two
+    /// more to probe with.
+    fn with_quanta(&self, window: f64) -> f64 {
+        let quantum = if self.pacing_rate < 1.2e6 { 1.0 } else { 2.0 };
+        let even = ((window + 3.0 * quantum) / 2.0).ceil() * 2.0;
+        even + if matches!(self.state, State::ProbeBw(cycle) if cycle.is_up()) { 2.0 } else { 0.0 }
+    }
+
+    /// What should be in flight at `gain`.
+    fn inflight(&self, gain: f64) -> f64 {
+        self.with_quanta(self.bdp(self.btl_bw.get(), gain))
+    }
+
+    fn set_pacing_rate(&mut self, gain: f64) {
+        let rate = gain * self.bw() * self.margin;
+        if self.full_pipe.reached || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// Before there is a rate: the initial window in an RTT, at STARTUP's gain.
+    fn init_pacing(&mut self, rtt: Duration) {
+        self.pacing_rate = self.startup_gain * self.initial_window * self.segment * self.margin / rtt.as_secs_f64();
+    }
+
+    fn update_bw(&mut self, ev: &AckEvent, app_limited: bool) {
+        self.rounds.start = false;
+        let Some(rate) = ev.delivery_rate else { return };
+        self.rounds.on_ack(ev.prior_delivered, ev.delivered);
+        self.recovery.conserve &= !self.rounds.start;
+        let probing_bw = matches!(self.state, State::ProbeBw(_));
+        let round_start = self.rounds.start;
+        if self.policer.as_mut().is_some_and(|p| p.on_sample(ev, round_start, app_limited, probing_bw)) {
+            self.enter_probe_bw(ev.now);
+        }
+        let rate = rate.as_bps_f64();
+        if rate >= self.btl_bw.get() || !app_limited {
+            self.btl_bw.update(self.rounds.count, rate, BTL_BW_ROUNDS);
+        }
+    }
+
+    fn update_extra(&mut self, ev: &AckEvent) {
+        let acked = self.segments(ev.delivered_bytes);
+        let (bw, cwnd, round_start) = (self.bw() / self.segment, self.cwnd, self.rounds.start);
+        if let Some(extra) = self.extra.as_mut().filter(|_| ev.delivery_rate.is_some() && acked > 0.0) {
+            extra.on_ack(ev.now, acked, bw, cwnd, round_start);
+        }
+    }
+
+    fn set_cwnd(&mut self, ev: &AckEvent) {
+        let acked = self.segments(ev.delivered_bytes);
+        if acked > 0.0 && !self.recover(ev, acked) {
+            let extra = match &self.extra {
+                Some(extra) if self.full_pipe.reached => {
+                    extra.most().min((self.bw() * EXTRA_MOST.as_secs_f64() / self.segment).ceil())
+                }
+                _ => 0.0,
+            };
+            let target = self.with_quanta(self.bdp(self.bw(), self.cwnd_gain()) + extra);
+            if self.full_pipe.reached {
+                self.cwnd = (self.cwnd + acked).min(target);
+            } else if self.cwnd < target || self.segments(ev.delivered) < self.initial_window {
+                self.cwnd += acked;
+            }
+            self.cwnd = self.cwnd.max(MIN_WINDOW);
+        }
+        if matches!(self.state, State::ProbeRtt(_)) {
+            self.cwnd = self.cwnd.min(MIN_WINDOW);
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn on_established(&mut self, ev: &EstablishedEvent) {
+        self.rt_prop_stamp = ev.now;
+    }
+
+    fn on_ack(&mut self, ev: &AckEvent) {
+        if std::mem::take(&mut self.recovery.timed_out) {
+            self.cwnd = self.cwnd.max(self.segments(ev.prior_in_flight));
+        }
+        let app_limited = ev.app_limited || self.bubble.covers(ev.prior_delivered);
+        self.update_bw(ev, app_limited);
+        self.update_extra(ev);
+        self.update_cycle(ev);
+        if self.rounds.start && !app_limited {
+            self.full_pipe.on_round(self.btl_bw.get());
+        }
+        self.check_drain(ev);
+        self.update_rt_prop(ev);
+        if !self.seen_rtt && ev.srtt > Duration::ZERO {
+            self.seen_rtt = true;
+            self.init_pacing(ev.srtt);
+        }
+        self.set_pacing_rate(self.pacing_gain());
+        self.set_cwnd(ev);
+    }
+
+    /// No decrease: what the path carries is measured. (Nor is ECN listened to.)
+    fn on_congestion(&mut self, _ev: &CongestionEvent) {
+        self.save_cwnd();
+    }
+
+    /// One segment more than in flight, until recovery ends; the pipe may have become smaller.
+    fn on_timeout(&mut self, _ev: &TimeoutEvent) {
+        self.save_cwnd();
+        self.recovery.phase = Phase::Loss;
+        self.recovery.timed_out = true;
+        self.full_pipe.bw = 0.0;
+        self.cwnd = 1.0;
+    }
+
+    /// The plateau was not one, nor the losses. W comes back with the end of recovery.
+    fn on_undo(&mut self, _ev: &UndoEvent) {
+        self.full_pipe.look_again();
+        if let Some(policer) = &mut self.policer {
+            policer.forget();
+        }
+    }
+
+    fn on_restart(&mut self, ev: &RestartEvent) {
+        self.cwnd = self.cwnd.min(self.segments(ev.cwnd)).max(1.0);
+    }
+
+    /// The pipe is filled again at exactly BtlBw.
+    fn on_idle(&mut self, ev: &IdleEvent) {
+        if !ev.app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        if let Some(extra) = &mut self.extra {
+            extra.begin(ev.now);
+        }
+        match self.state {
+            State::ProbeBw(_) => self.set_pacing_rate(1.0),
+            State::ProbeRtt(probe) => self.leave_probe_rtt(probe, ev.now),
+            _ => {}
+        }
+    }
+
+    fn cwnd(&self) -> u64 {
+        bytes(self.cwnd * self.segment / 8.0)
+    }
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(Rate(self.pacing_rate.max(1.0) as u64))
+    }
+    fn governs_recovery(&self) -> bool {
+        true
+    }
+    fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let state = match self.state {
+            State::Startup => 0.0,
+            State::Drain => 1.0,
+            State::ProbeBw(_) => 2.0,
+            State::ProbeRtt(_) => 3.0,
+        };
+        record("state", state);
+        record("btl_bw_bps", self.btl_bw.get());
+        record("rt_prop_s", self.rt_prop.map_or(f64::NAN, Duration::as_secs_f64));
+        record("pacing_gain", self.pacing_gain());
+    }
+}
