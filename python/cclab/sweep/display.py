@@ -6,8 +6,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-import polars as pl
-
 from cclab.console import note, number, percent
 from cclab.sweep.run import Progress
 
@@ -85,6 +83,8 @@ def ending(study: Study, seconds: float) -> list[str]:
     status = study.status()
     lines = [f"{status['finished']:,} of {status['runs']:,} runs are finished, {seconds:.1f} s."]
     if status["failed"]:
+        import polars as pl
+
         errors = study.table("failures").select(pl.col("error").str.split("\n").list.last())
         kinds = errors.group_by(pl.col("error").str.replace_all(r"\d[\d.]*", "#").alias("kind"), maintain_order=True)
         errors = kinds.agg(pl.len().alias("count"), pl.first("error")).sort(
