@@ -1,6 +1,7 @@
 //! A run in progress, and its result as columns.
 
 use crate::error;
+use cclab_sim::measure::digest;
 use cclab_sim::measure::table::{Column, Text, Values};
 use cclab_sim::world::{self, RunResult};
 use numpy::IntoPyArray;
@@ -69,9 +70,11 @@ impl Simulation {
 /// The result as a dict: its tables, each a dict of columns, which are handed over and not copied; and what is one value.
 fn taken_over<'py>(py: Python<'py>, mut result: RunResult) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
-    out.set_item("digest", result.digest())?;
-    out.set_item("capture", result.capture.take().map(|bytes| PyBytes::new(py, &bytes)))?;
-    for table in result.into_tables() {
+    let capture = result.capture.take();
+    let tables = result.into_tables();
+    out.set_item("digest", digest(&tables, capture.as_deref()))?;
+    out.set_item("capture", capture.map(|bytes| PyBytes::new(py, &bytes)))?;
+    for table in tables {
         let columns = PyDict::new(py);
         let one_row = table.name == "runs";
         for column in table.columns {

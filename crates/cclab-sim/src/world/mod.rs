@@ -2,7 +2,6 @@
 
 mod capture;
 pub mod config;
-mod digest;
 mod error;
 mod recorder;
 mod result;

@@ -1,8 +1,8 @@
 //! The result of a run: its tables, in SI base units.
 
 use crate::app::{BackgroundTable, CompletionTimes, FlowSamples, Flows, Signals};
-use crate::measure::Packets;
 use crate::measure::table::{Store, Table, Text, table};
+use crate::measure::{Packets, digest};
 use crate::net::{LinkSamples, Links};
 use std::sync::Arc;
 
@@ -70,6 +70,11 @@ impl RunResult {
             _ => true,
         });
         tables
+    }
+
+    /// A hash of every number and name in the result; [`measure::digest`](digest) of its tables.
+    pub fn digest(&self) -> String {
+        digest(&self.clone().into_tables(), self.capture.as_deref())
     }
 
     fn into_all_tables(mut self) -> Vec<Table> {
