@@ -17,7 +17,7 @@ use super::loss::Lottery;
 use super::pipe::Pipe;
 use super::queue::{Discipline, Kind, Room, Verdict, View};
 use super::service::{Propagation, Service};
-use super::table::Whole;
+use super::table::{Links, Whole};
 use crate::measure::Histogram;
 use crate::wire::ecn::CE;
 use crate::wire::{Feedback, Packet};
@@ -305,6 +305,7 @@ impl Link {
             Way::Asked(discipline) => discipline.on_timer(&view),
             Way::Served(served) => served.scheduler.on_timer(&view),
         }
+        debug_assert!(self.next_timer() > now, "a discipline's timer moves forward");
         self.next_timer()
     }
 
@@ -470,7 +471,7 @@ impl Link {
     }
 
     /// Whenever the queue changed before `end`: time, packets, bytes.
-    pub(super) fn take_changes(&mut self, end: Time) -> Vec<(Time, u64, u64)> {
+    pub fn take_changes(&mut self, end: Time) -> Vec<(Time, u64, u64)> {
         self.forget_served(Time(end.0.saturating_sub(1)));
         self.changes.take().unwrap_or_default()
     }
@@ -489,6 +490,13 @@ impl Link {
         }
     }
 
+    /// What was measured, as a table of one row: for whoever drives a link by hand.
+    pub fn table(&self, name: &str) -> Links {
+        let mut table = Links::default();
+        table.push(&self.whole(name, self.to.since(self.from).as_secs_f64()));
+        table
+    }
+
     /// Calls `each` with the flow of every packet that is under way, waiting for service included.
     pub(super) fn each_under_way(&self, each: &mut dyn FnMut(u32)) {
         self.line.packets().chain(self.held.packets()).for_each(|packed| each(packed.flow()));
@@ -498,7 +506,7 @@ impl Link {
     }
 
     /// What does not add up, if anything: arrived + duplicated = delivered + dropped + lost + under way.
-    pub(super) fn imbalance(&self) -> Option<String> {
+    pub fn imbalance(&self) -> Option<String> {
         let mut under_way = 0;
         self.each_under_way(&mut |_| under_way += 1);
         let t = &self.tally;
