@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cclab.errors import AlgorithmError, CclabError, ResultError, RunError, ScenarioError, StudyError, UnknownNameError
 
 if TYPE_CHECKING:
+    from cclab import columns as columns
     from cclab.analysis import metrics as metrics
     from cclab.analysis import plots as plots
     from cclab.analysis import stats as stats
@@ -56,6 +57,7 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "algorithms",
+    "columns",
     "formulas",
     "load",
     "metrics",
@@ -81,6 +83,7 @@ _LAZY = {
 }
 _ROOMS = {
     "algorithms": "cclab.laws.algorithms",
+    "columns": "cclab.columns",
     "formulas": "cclab.theory.formulas",
     "metrics": "cclab.analysis.metrics",
     "plots": "cclab.analysis.plots",

@@ -1,4 +1,9 @@
-"""The tables of a result: what their rows and columns are, as the core defines them, whatever fills them."""
+"""The tables of a result: what their rows and columns are, as the core defines them, whatever fills them.
+
+>>> import cclab
+>>> [column.name for column in cclab.columns.tables()["flows"].columns if column.unit == "bit/s"]
+['goodput_bps', 'throughput_bps']
+"""
 
 from __future__ import annotations
 

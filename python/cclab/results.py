@@ -105,17 +105,17 @@ class Result:
 
     @property
     def samples(self) -> pl.DataFrame:
-        """Samples of flows: `time_s`, `flow` (label), `cwnd_bytes`, `ssthresh_bytes`, `srtt_s` and so on."""
+        """Flows over time; `cclab.columns` has the columns of all tables."""
         return self._table("samples")
 
     @property
     def link_samples(self) -> pl.DataFrame:
-        """Samples of queues: `time_s`, `link` (name), `queue_packets`, `queue_bytes`."""
+        """Queues over time."""
         return self._table("link_samples")
 
     @property
     def signals(self) -> pl.DataFrame:
-        """What laws record under their own names: `time_s`, `flow`, `name`, `value`."""
+        """What laws record under their own names."""
         return self._table("signals")
 
     @property

@@ -16,7 +16,7 @@ from conftest import in_a_process
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-MODULES = ("", ".analysis.metrics", ".laws.algorithms", ".laws.python", ".sweep.study", ".theory.formulas")
+MODULES = ("", ".columns", ".analysis.metrics", ".laws.algorithms", ".laws.python", ".sweep.study", ".theory.formulas")
 
 
 @pytest.mark.parametrize("module", [f"cclab{name}" for name in MODULES])
