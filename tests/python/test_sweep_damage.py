@@ -204,6 +204,17 @@ def test_mending_from_the_command_line(cli, study, whole, good, tmp_path):
     assert "nothing is damaged" in cli("sweep", place, "--mend")[2]
 
 
+def test_nothing_is_mended_under_a_sweep(whole, tmp_path):
+    place = copy(whole, tmp_path / "store")
+    with contextlib.closing(Writer(place)):
+        with sqlite3.connect(place / FILE) as connection:
+            connection.execute("DELETE FROM runs WHERE id = 80")
+        connection.close()
+        with pytest.raises(cclab.ResultError, match="a sweep goes on here; end it first"):
+            mend(place)
+    assert mend(place)[0] == 79
+
+
 def test_nothing_whole_is_told(study, whole, tmp_path):
     place = copy(whole, tmp_path / "store")
     os.truncate(place / FILE, 5000)

@@ -131,11 +131,16 @@ def close(connection: sqlite3.Connection) -> None:
     connection.close()
 
 
+def snapshot(connection: sqlite3.Connection, file: Path) -> contextlib.AbstractContextManager[None]:
+    """What is read inside is of one moment."""
+    return transaction(connection, file, "BEGIN")
+
+
 @contextlib.contextmanager
-def transaction(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection, file: Path, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
     """All that is written inside, or nothing; nobody else writes meanwhile."""
     with in_words(file):
-        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(begin)
         try:
             yield
             connection.execute("COMMIT")

@@ -24,17 +24,21 @@ _PAGE = 4096  # bytes; the first one says which tables there are, not what is in
 
 
 def mend(place: Path) -> tuple[int, Path] | None:
-    """Put a new store in the place of a damaged one, which stays beside it; nobody may sweep meanwhile.
+    """Put a new store in the place of a damaged one, which stays beside it.
 
     Returns:
         How many runs are kept, and where the damaged store is; `None` where nothing is damaged.
 
     Raises:
-        ResultError: nothing in it is whole.
+        ResultError: nothing in it is whole, or a sweep goes on.
     """
     store = Store(place)
     if _is_whole(store):
         return None
+    for file in place.glob("sweep-*.lock"):
+        if (lock := database.lock(file)) is None:
+            raise ResultError(f"{place}: a sweep goes on here; end it first")
+        lock.close()
     aside = next(path for n in itertools.count(1) if not (path := place / f"sweep.damaged-{n}.sqlite").exists())
     with errors_name(place), tempfile.TemporaryDirectory(prefix="sweep.mending-", dir=place) as folder:
         for suffix in ("", "-wal"):

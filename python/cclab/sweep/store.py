@@ -189,6 +189,8 @@ class Writer:
         self._opened = self.file.stat()
         try:
             _check_pages(self._connection, self.file)
+            with database.snapshot(self._connection, self.file):  # what takes long shall not keep others from writing
+                self.log.follow(self._connection, self.file)
             with database.transaction(self._connection, self.file):
                 self._shapes = {told: n for n, told in _told_shapes(self._connection, self.file)}
                 self.log.follow(self._connection, self.file)
