@@ -323,7 +323,7 @@ impl Background {
     }
 
     /// A connection is over: what its user does next.
-    pub(crate) fn finish(&mut self, now: Time, place: usize, flow: &mut Flow, own: &[Socket]) -> Vec<Next> {
+    pub(crate) fn finish(&mut self, now: Time, place: usize, flow: &mut Flow, own: &mut [Socket]) -> Vec<Next> {
         let slot = &self.slots[place];
         let e = &mut self.entries[slot.entry as usize];
         e.live -= 1;

@@ -4,13 +4,12 @@ mod table;
 
 use super::Cbr;
 use super::config::{self, Traffic};
-use super::meter::Meter;
 use super::onoff::{Datagrams, OnOff};
 use super::socket::{Processing, Socket, Transport};
 use crate::net::{FlowTally, Route};
 use crate::tcp::{Config, Endpoint, Pacing};
 use crate::wire::SocketId;
-use cclab_algo::cc::{CongestionControl, Context, Entry};
+use cclab_algo::cc::{Context, Entry};
 use cclab_algo::params::Given;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
@@ -30,21 +29,12 @@ pub(crate) struct Flow {
     first: u32,
     /// Bytes to transfer; `None` without end.
     pub(crate) size: Option<u64>,
-    pub(crate) meter: Meter,
-    /// Packets handed to the network (or to processing) by its sockets.
-    pub(crate) sent: u64,
-    /// Packets that reached any of them.
-    pub(crate) received: u64,
-    /// Whether the measured interval has begun and not ended.
-    pub(crate) measuring: bool,
     /// When it was over: it stopped, or its last byte was acknowledged. Nothing is measured of it after that.
     over: Option<Time>,
     /// Whether the sample that shows how it ended is taken.
     closed: bool,
     /// When the last byte was acknowledged, and received in order.
     finished: [Option<Time>; 2],
-    /// The latest RTT sample of the source.
-    pub(crate) rtt: Option<Duration>,
     /// What was last sampled, to tell changes.
     pub(crate) sampled: Option<(u64, u64, Option<Duration>, Option<Duration>)>,
     /// Counters when the measured interval began, and when the flow was over.
@@ -91,7 +81,7 @@ impl Flow {
                 (connection(config, cc, cc_params, start, rngs), cc.name, *size)
             }
         };
-        let first = open(ends, index, routes, sockets);
+        let first = open(ends, index, routes, size.is_some(), sockets);
         if flow.send_jitter > Duration::ZERO {
             let processing = Processing::new(flow.send_jitter, stream("send"));
             sockets[first as usize].processing = Some(Box::new(processing));
@@ -111,14 +101,9 @@ impl Flow {
             stop: None,
             first,
             size,
-            meter: Meter::default(),
-            sent: 0,
-            received: 0,
-            measuring: false,
             over: None,
             closed: false,
             finished: [None; 2],
-            rtt: None,
             sampled: None,
             before: Counters::default(),
             after: None,
@@ -133,7 +118,7 @@ impl Flow {
         opening: Opening,
         sockets: &mut Vec<Socket>,
     ) -> Flow {
-        let first = open(opening.ends, index, routes, sockets);
+        let first = open(opening.ends, index, routes, true, sockets);
         sockets[first as usize].processing = opening.processing;
         Flow::of(spec.label.clone(), spec.cc.name, opening.start, first, Some(opening.size))
     }
@@ -145,7 +130,8 @@ impl Flow {
         let own = &mut sockets[self.sockets()];
         (own[SOURCE].transport, own[DESTINATION].transport) = (source, destination);
         own[SOURCE].processing = opening.processing;
-        (self.start, self.size, self.finished, self.rtt) = (opening.start, Some(opening.size), [None; 2], None);
+        own.iter_mut().for_each(|socket| socket.rtt = None);
+        (self.start, self.size, self.finished) = (opening.start, Some(opening.size), [None; 2]);
         (self.over, self.after, self.before) = (None, None, Counters::default());
     }
 
@@ -162,7 +148,8 @@ impl Flow {
     /// Whether none of its packets is under way, given what became of them in the network.
     pub(crate) fn is_empty(&self, tally: FlowTally, own: &[Socket]) -> bool {
         let processing = in_processing(own);
-        self.sent + tally.duplicated == self.received + tally.gone + processing && processing == 0
+        let (sent, received) = packets(own);
+        sent + tally.duplicated == received + tally.gone + processing && processing == 0
     }
 
     /// Whether it is over.
@@ -206,18 +193,20 @@ impl Flow {
     }
 
     /// The measured interval begins: now for a flow that runs, at its start for a later one.
-    pub(crate) fn begin_measuring(&mut self, now: Time, own: &[Socket]) {
-        self.measuring = self.over.is_none();
+    pub(crate) fn begin_measuring(&mut self, now: Time, own: &mut [Socket]) {
         self.before = self.after.unwrap_or_else(|| counters(own));
-        if let Some(law) = law(own) {
-            self.meter.cwnd.begin(now.max(self.start), law.cwnd());
+        for socket in own {
+            socket.measuring = self.over.is_none();
+            if let Transport::Tcp(endpoint) = &socket.transport {
+                socket.meter.cwnd.begin(now.max(self.start), endpoint.congestion_control().cwnd());
+            }
         }
     }
 
     /// The flow is over, and with it its measured interval.
-    pub(crate) fn end_measuring(&mut self, now: Time, own: &[Socket]) {
+    pub(crate) fn end_measuring(&mut self, now: Time, own: &mut [Socket]) {
         if self.over.is_none() {
-            self.measuring = false;
+            own.iter_mut().for_each(|socket| socket.measuring = false);
             (self.over, self.after) = (Some(now), Some(counters(own)));
         }
     }
@@ -242,12 +231,13 @@ pub(super) struct Opening {
 }
 
 /// Opens the two sockets of flow `index`, which speak to each other; the number of the first.
-fn open(ends: [Transport; 2], index: usize, routes: [Route; 2], sockets: &mut Vec<Socket>) -> u32 {
+fn open(ends: [Transport; 2], index: usize, routes: [Route; 2], transfers: bool, sockets: &mut Vec<Socket>) -> u32 {
     let first = sockets.len() as u32;
     let [source, destination] = ends;
     let flow = index as u32;
-    sockets.push(Socket::new(source, flow, SocketId(first + 1), routes[0], true));
-    sockets.push(Socket::new(destination, flow, SocketId(first), routes[1], false));
+    let source = Socket::new(source, flow, SocketId(first + 1), routes[0], true);
+    let destination = Socket::new(destination, flow, SocketId(first), routes[1], false);
+    sockets.extend([source, destination].map(|socket| Socket { transfers, ..socket }));
     first
 }
 
@@ -296,9 +286,9 @@ fn counters(own: &[Socket]) -> Counters {
     sum
 }
 
-/// The congestion control of the source.
-fn law(own: &[Socket]) -> Option<&dyn CongestionControl> {
-    Some(own[SOURCE].transport.tcp()?.congestion_control())
+/// Packets that these sockets sent, and that reached them.
+pub(crate) fn packets(own: &[Socket]) -> (u64, u64) {
+    own.iter().fold((0, 0), |(sent, received), socket| (sent + socket.sent, received + socket.received))
 }
 
 /// When and why a law of these sockets could not go on.

@@ -1,19 +1,20 @@
-//! What is measured of a flow between warm-up and end.
+//! What is measured at a socket between warm-up and end.
 
 use crate::measure::Histogram;
 use crate::wire::Packet;
 use cclab_algo::{Duration, Time};
 
-/// The measurements of a flow; whoever owns it records only in the measured interval.
+/// The measurements at a socket; whoever owns it records only in the measured interval.
 #[derive(Default)]
 pub(crate) struct Meter {
-    pub(crate) rtt: Histogram,
-    pub(crate) owd: Histogram,
+    /// RTT samples at the source of a flow, one-way delays of data packets at its destination.
+    pub(crate) delay: Histogram,
     last_owd: Option<Duration>,
     /// Sum of |difference of one-way delay| of consecutive packets, ns.
     differences: u128,
     /// IP bytes of data packets that arrived.
     pub(crate) bytes_arrived: u64,
+    /// The window of the source.
     pub(crate) cwnd: TimeMean,
 }
 
@@ -21,7 +22,7 @@ impl Meter {
     /// A data packet reached its destination.
     pub(crate) fn data(&mut self, now: Time, packet: &Packet) {
         let owd = now - packet.left;
-        self.owd.record(owd);
+        self.delay.record(owd);
         if let Some(last) = self.last_owd.replace(owd) {
             self.differences += u128::from(owd.0.abs_diff(last.0));
         }
@@ -30,7 +31,7 @@ impl Meter {
 
     /// Mean over consecutive packets of |difference of one-way delay|, s; NaN with fewer than two.
     pub(crate) fn owd_mean_abs_diff(&self) -> f64 {
-        match self.owd.count() {
+        match self.delay.count() {
             0 | 1 => f64::NAN,
             n => self.differences as f64 / (n - 1) as f64 * 1e-9,
         }

@@ -12,6 +12,6 @@ pub mod workload;
 pub(crate) use background::{Arrival, Background, Next};
 pub use background::{BackgroundRow, BackgroundTable, CompletionRow, CompletionTimes, ip_bytes};
 pub use cbr::Cbr;
-pub(crate) use flow::{Flow, SOURCE, failed_law, in_processing};
+pub(crate) use flow::{Flow, SOURCE, failed_law, in_processing, packets};
 pub use flow::{FlowRow, FlowSample, FlowSamples, Flows, Signal, Signals};
 pub(crate) use socket::{Socket, Transport};

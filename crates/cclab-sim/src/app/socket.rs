@@ -1,6 +1,7 @@
 //! Sockets: what a host has for each end of a connection or of a stream of datagrams, a timer in the event queue, and time
 //! to process what it sends.
 
+use super::meter::Meter;
 use super::onoff::Datagrams;
 use crate::net::{Pipe, Route};
 use crate::tcp::Endpoint;
@@ -9,8 +10,14 @@ use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 
 /// One end of a flow.
+///
+/// What an event needs of it lies together, in this order: with 100,000 flows each line of memory is far away.
+#[repr(C)]
 pub(crate) struct Socket {
-    pub(crate) transport: Transport,
+    /// Packets handed to the network (or to processing).
+    pub(crate) sent: u64,
+    /// Packets that reached it.
+    pub(crate) received: u64,
     pub(crate) alarm: Alarm,
     /// The flow that it belongs to.
     pub(crate) flow: u32,
@@ -19,7 +26,15 @@ pub(crate) struct Socket {
     pub(crate) route: Route,
     /// Whether it sends the data of the flow.
     pub(crate) is_source: bool,
+    /// Whether the measured interval of its flow has begun and not ended.
+    pub(crate) measuring: bool,
+    /// Whether its flow is of a given size.
+    pub(crate) transfers: bool,
     pub(crate) processing: Option<Box<Processing>>,
+    /// The latest RTT sample.
+    pub(crate) rtt: Option<Duration>,
+    pub(crate) meter: Meter,
+    pub(crate) transport: Transport,
 }
 
 /// What a socket speaks. Endpoints lie in it, not behind a pointer: nearly all sockets have one.
@@ -47,7 +62,21 @@ impl Transport {
 impl Socket {
     /// A socket of `flow`, which sends to `peer`.
     pub(crate) fn new(transport: Transport, flow: u32, peer: SocketId, route: Route, is_source: bool) -> Socket {
-        Socket { transport, alarm: Alarm::new(), flow, peer, route, is_source, processing: None }
+        Socket {
+            sent: 0,
+            received: 0,
+            alarm: Alarm::new(),
+            flow,
+            peer,
+            route,
+            is_source,
+            measuring: false,
+            transfers: false,
+            processing: None,
+            rtt: None,
+            meter: Meter::default(),
+            transport,
+        }
     }
 }
 

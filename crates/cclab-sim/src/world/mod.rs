@@ -10,7 +10,7 @@ pub use error::Error;
 pub use result::{EngineStats, RunResult, RunRow, Runs, schema};
 
 use crate::app::{
-    Arrival, Background, Flow, FlowSamples, Flows, Next, Signals, Socket, Transport, failed_law, in_processing,
+    Arrival, Background, Flow, FlowSamples, Flows, Next, Signals, Socket, Transport, failed_law, in_processing, packets,
 };
 use crate::engine::Wheel;
 use crate::net::{self, LinkSamples, Log, Network};
@@ -276,7 +276,7 @@ impl Simulation {
                 self.network.begin_measuring(now);
                 self.background.begin_measuring();
                 for (index, flow) in self.flows.iter_mut().enumerate() {
-                    let own = &self.sockets[flow.sockets()];
+                    let own = &mut self.sockets[flow.sockets()];
                     if index < self.own { flow.begin_measuring(now, own) } else { flow.mark(own) }
                 }
             }
@@ -286,7 +286,7 @@ impl Simulation {
     /// A flow is over.
     fn end_measuring(&mut self, now: Time, index: usize) {
         let flow = &mut self.flows[index];
-        flow.end_measuring(now, &self.sockets[flow.sockets()]);
+        flow.end_measuring(now, &mut self.sockets[flow.sockets()]);
         self.network.end_measuring(now, index);
     }
 
@@ -324,7 +324,7 @@ impl Simulation {
     /// A connection of the background is over.
     fn finish_connection(&mut self, now: Time, index: usize) {
         let flow = &mut self.flows[index];
-        let own = &self.sockets[flow.sockets()];
+        let own = &mut self.sockets[flow.sockets()];
         let next = self.background.finish(now, index - self.own, flow, own);
         self.schedule(next);
     }
@@ -369,15 +369,14 @@ impl Simulation {
         self.capture(now, !packet.forward, packet);
         let (to, index) = (packet.to, packet.flow as usize);
         let socket = &mut self.sockets[to.index()];
-        let flow = &mut self.flows[index];
-        flow.received += 1;
-        if flow.measuring && packet.forward && packet.payload() > 0 {
-            flow.meter.data(now, packet);
+        socket.received += 1;
+        if socket.measuring && packet.forward && packet.payload() > 0 {
+            socket.meter.data(now, packet);
         }
         let of_background = index >= self.own;
         if of_background {
             self.background.count(now, index - self.own, packet);
-            if flow.is_over() {
+            if self.flows[index].is_over() {
                 return;
             }
         }
@@ -387,12 +386,12 @@ impl Simulation {
                 if socket.is_source
                     && let Some(rtt) = endpoint.last_rtt_sample()
                 {
-                    flow.rtt = Some(rtt);
-                    if flow.measuring {
-                        flow.meter.rtt.record(rtt);
+                    socket.rtt = Some(rtt);
+                    if socket.measuring {
+                        socket.meter.delay.record(rtt);
                     }
                 }
-                if flow.size.is_some() && flow.note_finished(now, &self.sockets[flow.sockets()]) {
+                if socket.transfers && self.note_finished(now, index) {
                     if of_background {
                         return self.finish_connection(now, index);
                     }
@@ -403,6 +402,12 @@ impl Simulation {
             (Transport::Sink(bytes), Body::Udp(datagram)) => *bytes += u64::from(datagram.len),
             _ => {}
         }
+    }
+
+    /// Whether a transfer is complete, and was not before.
+    fn note_finished(&mut self, now: Time, index: usize) -> bool {
+        let flow = &mut self.flows[index];
+        flow.note_finished(now, &self.sockets[flow.sockets()])
     }
 
     /// Sends what an endpoint has to send, arms its timer, notes its window.
@@ -427,11 +432,11 @@ impl Simulation {
             && let Some(endpoint) = socket.transport.tcp()
         {
             let index = socket.flow as usize;
-            let flow = &mut self.flows[index];
-            if flow.measuring {
-                flow.meter.cwnd.set(now, endpoint.congestion_control().cwnd());
+            if socket.measuring {
+                socket.meter.cwnd.set(now, endpoint.congestion_control().cwnd());
             }
             if self.recorder.sampling == Sampling::OnChange && index < self.own {
+                let flow = &mut self.flows[index];
                 self.recorder.sample_change(now, index, flow, &self.sockets[flow.sockets()]);
             }
         }
@@ -441,7 +446,7 @@ impl Simulation {
     #[inline(always)]
     fn emit(&mut self, now: Time, from: SocketId, packet: &mut Packet) {
         let socket = &mut self.sockets[from.index()];
-        self.flows[socket.flow as usize].sent += 1;
+        socket.sent += 1;
         packet.to = socket.peer;
         match &mut socket.processing {
             Some(processing) => {
@@ -556,10 +561,11 @@ impl Simulation {
         for (index, flow) in self.flows.iter().enumerate() {
             let (tally, under_way) = (tallies[index], under_way[index]);
             let processing = in_processing(&self.sockets[flow.sockets()]);
-            if flow.sent + tally.duplicated != flow.received + tally.gone + under_way + processing {
+            let (sent, received) = packets(&self.sockets[flow.sockets()]);
+            if sent + tally.duplicated != received + tally.gone + under_way + processing {
                 let detail = format!(
                     "{} sent, {} received, {tally:?}, {under_way} under way, {processing} in processing",
-                    flow.sent, flow.received
+                    sent, received
                 );
                 return violated(format!("flow {index}"), detail);
             }

@@ -33,7 +33,7 @@ impl Recorder {
     pub(super) fn sample_change(&mut self, now: Time, index: usize, flow: &mut Flow, own: &[Socket]) {
         let Some(source) = own[SOURCE].transport.tcp() else { return };
         let law = source.congestion_control();
-        let state = Some((law.cwnd(), law.ssthresh(), source.info().srtt, flow.rtt));
+        let state = Some((law.cwnd(), law.ssthresh(), source.info().srtt, own[SOURCE].rtt));
         if state != flow.sampled {
             flow.sampled = state;
             self.sample(now, index, flow, own);

@@ -1,6 +1,6 @@
 //! The tables of flows.
 
-use super::{Counters, Flow, SOURCE, Socket, counters};
+use super::{Counters, DESTINATION, Flow, SOURCE, Socket, counters};
 use crate::measure::Distribution;
 use crate::measure::table::{Index, Names, Text, table};
 use crate::tcp::{Endpoint, Info};
@@ -9,6 +9,7 @@ use cclab_algo::{Duration, Rate, Time};
 /// A flow whose measured interval is over.
 pub(crate) struct Measured<'a> {
     flow: &'a Flow,
+    own: &'a [Socket],
     counted: Counters,
     /// Payload delivered in order, whole run.
     delivered: u64,
@@ -34,15 +35,15 @@ impl Measured<'_> {
 impl Flow {
     /// What is measured from the warm-up to `end` or until the flow is over. `lost` data packets of it were lost in the
     /// network.
-    pub(crate) fn measured(&self, own: &[Socket], warmup: Time, end: Time, lost: u64) -> Measured<'_> {
+    pub(crate) fn measured<'a>(&'a self, own: &'a [Socket], warmup: Time, end: Time, lost: u64) -> Measured<'a> {
         let end = self.over.map_or(end, |over| over.min(end));
         let cwnd = match own[SOURCE].transport.tcp() {
-            Some(source) => self.meter.cwnd.summary(end, f64::from(source.mss())),
+            Some(source) => own[SOURCE].meter.cwnd.summary(end, f64::from(source.mss())),
             None => (f64::NAN, f64::NAN, f64::NAN),
         };
         let seconds = end.since(self.start.max(warmup)).as_secs_f64();
         let (counted, delivered) = (self.counted(own), counters(own).delivered_bytes);
-        Measured { flow: self, counted, delivered, seconds, cwnd, lost }
+        Measured { flow: self, own, counted, delivered, seconds, cwnd, lost }
     }
 }
 
@@ -63,7 +64,7 @@ table! {
     /// Payload delivered in order to the application.
     goodput_bps: Vec<f64>, "bit/s" = f.rate(f.counted.delivered_bytes);
     /// IP bytes of data packets that arrived, duplicates included.
-    throughput_bps: Vec<f64>, "bit/s" = f.rate(f.flow.meter.bytes_arrived);
+    throughput_bps: Vec<f64>, "bit/s" = f.rate(f.own[DESTINATION].meter.bytes_arrived);
     /// Payload delivered in order, whole run.
     delivered_bytes: Vec<u64>, "bytes" = f.delivered;
     /// Data segments sent, retransmissions included.
@@ -71,7 +72,7 @@ table! {
     /// Data segments retransmitted.
     segments_retransmitted: Vec<u64>, "1" = f.counted.segments_retransmitted;
     /// Data packets, TCP and UDP, that arrived, duplicates included; of those sent and not lost the rest is under way.
-    packets_received: Vec<u64>, "1" = f.flow.meter.owd.count();
+    packets_received: Vec<u64>, "1" = f.own[DESTINATION].meter.delay.count();
     /// Data packets, TCP and UDP, that queues dropped or loss models took.
     packets_lost: Vec<u64>, "1" = f.lost;
     /// Retransmission timeouts.
@@ -79,11 +80,11 @@ table! {
     /// Fast recoveries.
     recoveries: Vec<u64>, "1" = f.counted.recoveries;
     /// RTT samples of the sender.
-    rtt: Vec<Distribution>, "s" = f.flow.meter.rtt.summary();
+    rtt: Vec<Distribution>, "s" = f.own[SOURCE].meter.delay.summary();
     /// One-way delay of data packets, host to host, without processing at the source.
-    owd: Vec<Distribution>, "s" = f.flow.meter.owd.summary();
+    owd: Vec<Distribution>, "s" = f.own[DESTINATION].meter.delay.summary();
     /// Mean |difference of one-way delay| of consecutive packets (RFC 5481, IPDV).
-    owd_mean_abs_diff_s: Vec<f64>, "s" = f.flow.meter.owd_mean_abs_diff();
+    owd_mean_abs_diff_s: Vec<f64>, "s" = f.own[DESTINATION].meter.owd_mean_abs_diff();
     /// Mean over time of the law's window, without what recovery adds or holds back while it lasts.
     cwnd_mean_segments: Vec<f64>, "segments" = f.cwnd.0;
     /// Smallest window.
@@ -116,7 +117,7 @@ impl Flow {
     /// The flow, number `flow`, as it is.
     pub(crate) fn sample<'a>(&self, own: &'a [Socket], at: Time, flow: usize) -> Sample<'a> {
         let sender = own[SOURCE].transport.tcp().map(|source| (source, source.info()));
-        Sample { at, flow, sender, rtt: self.rtt, delivered: counters(own).delivered_bytes }
+        Sample { at, flow, sender, rtt: own[SOURCE].rtt, delivered: counters(own).delivered_bytes }
     }
 }
 
