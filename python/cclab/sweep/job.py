@@ -17,7 +17,7 @@ from cclab.errors import CclabError, StudyError
 from cclab.scenario import Scenario
 from cclab.sweep.pack import Row, packed
 
-BUNDLE = 0.03  # seconds of work that are handed out at once, where runs are shorter
+BUNDLE = 0.02  # seconds of work that are handed out at once, where runs are shorter
 
 
 @dataclass(frozen=True)
