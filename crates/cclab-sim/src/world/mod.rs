@@ -54,6 +54,8 @@ enum Event {
     Sample,
     /// The warm-up is over.
     Measure,
+    /// Somebody outside has asked to be called at this time.
+    Pause,
 }
 
 impl From<net::Event> for Event {
@@ -70,6 +72,9 @@ pub struct Simulation {
     end: Time,
     max_events: u64,
     served: u64,
+    /// Of these, pauses; and whether the last one was.
+    pauses: u64,
+    paused: bool,
     /// When to look at the budgets again.
     checkpoint: u64,
     /// Some law is written in another language.
@@ -112,6 +117,8 @@ impl Simulation {
             end,
             max_events: scenario.max_events,
             served: 0,
+            pauses: 0,
+            paused: false,
             laws_may_fail: scenario.interpreted().next().is_some(),
             checkpoint: scenario.max_events.min(CHECK_EVERY),
             budget: BUDGET,
@@ -188,6 +195,24 @@ impl Simulation {
             self.check_budget()?;
         }
         Ok((self.now.as_secs_f64() / self.end.as_secs_f64()).min(1.0 - f64::EPSILON))
+    }
+
+    /// Serves what is due before `time`, and what is due at it and was scheduled before this call; the share of simulated time
+    /// done, 1.0 when finished.
+    ///
+    /// # Errors
+    /// See [`advance`](Self::advance).
+    pub fn run_until(&mut self, time: Time) -> Result<f64, Error> {
+        self.paused = false;
+        if time < self.end {
+            self.events.push(time.max(self.now), Event::Pause);
+        }
+        loop {
+            let done = self.advance(1)?;
+            if self.paused || done == 1.0 {
+                return Ok(done);
+            }
+        }
     }
 
     #[inline]
@@ -272,6 +297,7 @@ impl Simulation {
             }
             Event::Request(user) => self.request(now, user),
             Event::Sample => self.sample(now),
+            Event::Pause => (self.paused, self.pauses) = (true, self.pauses + 1),
             Event::Measure => {
                 self.network.begin_measuring(now);
                 self.background.begin_measuring();
@@ -525,6 +551,7 @@ impl Simulation {
         let jain = jain((0..own.len()).filter(is_measured).map(|i| flows.goodput_bps[i]));
         let of_entry = |flow: u32| match flow.checked_sub(self.own as u32) {
             None => flow,
+            Some(_) if flow == Packet::NO_FLOW => flow,
             Some(place) => self.own as u32 + self.background.entry(place),
         };
         let packets = self.network.log.take().map(|log| log.finish(self.end, of_entry));
@@ -540,7 +567,7 @@ impl Simulation {
             link_samples: self.recorder.link_samples,
             signals: self.recorder.signals,
             engine: EngineStats {
-                events: self.served,
+                events: self.served - self.pauses,
                 data_packets: self.network.data_packets(),
                 simulated_s: self.end.as_secs_f64(),
             },
@@ -615,6 +642,25 @@ mod tests {
             let text = error.to_string();
             assert!(text.starts_with(what) && text.contains(advice), "{text}");
         }
+    }
+
+    /// A run that is stopped on the way is the same run, and stops where it was told to.
+    #[test]
+    fn pauses_change_nothing() {
+        let text = "duration = '5 s'\nnetwork = { rate = '20 Mbit/s', rtt = '40 ms', queue = { discipline = 'pie' } }\n\
+                    flows = [{ cc = 'cubic', count = 2 }]";
+        let scenario = Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}"));
+        let whole = run(&scenario, 1).unwrap_or_else(|e| panic!("{e}"));
+        let mut sim = Simulation::new(&scenario, 1);
+        let mut until = Time::ZERO;
+        while until < Time::ZERO + scenario.duration {
+            until += Duration::from_millis(37);
+            let done = sim.run_until(until).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(done, (until.as_secs_f64() / 5.0).min(1.0));
+        }
+        let result = sim.finish().unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(result.digest(), whole.digest());
+        assert_eq!(result.engine.events, whole.engine.events);
     }
 
     /// The vectors of Jain, Chiu and Hawe (1984).
