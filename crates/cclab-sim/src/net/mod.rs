@@ -299,9 +299,9 @@ impl Network {
     }
 
     fn count_gone(&mut self, at: Time, packet: &Packet) {
-        let tally = &mut self.tallies[packet.flow as usize];
+        let flow = packet.flow as usize;
+        let (Some(tally), Some(&(from, to))) = (self.tallies.get_mut(flow), self.measured.get(flow)) else { return };
         tally.gone += 1;
-        let (from, to) = self.measured[packet.flow as usize];
         if packet.forward && packet.payload() > 0 && from <= at && at < to {
             tally.lost += 1;
         }
@@ -314,8 +314,10 @@ impl Network {
         if let Some(at) = pending.held {
             sink.at(at, Event::Held(index));
         }
-        if pending.duplicated {
-            self.tallies[flow as usize].duplicated += 1;
+        if pending.duplicated
+            && let Some(tally) = self.tallies.get_mut(flow as usize)
+        {
+            tally.duplicated += 1;
         }
     }
 
@@ -410,7 +412,11 @@ impl Network {
     /// What became of each flow's packets, and how many are under way.
     pub(crate) fn flow_tallies(&self) -> (&[FlowTally], Vec<u64>) {
         let mut under_way = vec![0; self.tallies.len()];
-        let mut count = |flow: u32| under_way[flow as usize] += 1;
+        let mut count = |flow: u32| {
+            if let Some(packets) = under_way.get_mut(flow as usize) {
+                *packets += 1;
+            }
+        };
         for hop in &self.links {
             match hop {
                 Hop::Delay(line) => line.packets().for_each(|packed| count(packed.flow())),

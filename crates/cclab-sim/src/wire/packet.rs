@@ -49,7 +49,7 @@ pub struct Packet {
     pub left: Time,
     /// The socket that it is for.
     pub to: SocketId,
-    /// Flow index.
+    /// Flow index, or [`Packet::NO_FLOW`].
     pub flow: u32,
     /// IP bytes, headers included.
     pub size: u32,
@@ -64,6 +64,9 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// The flow of a packet that belongs to none.
+    pub const NO_FLOW: u32 = u32::MAX;
+
     /// The packet around a segment.
     pub fn tcp(flow: usize, forward: bool, now: Time, segment: &Segment) -> Packet {
         let mut packet = Packet { body: Body::Tcp(*segment), ..Packet::udp(flow, now, 0, 0) };
