@@ -103,7 +103,8 @@ impl Simulation {
         let mut network = Network::new(&scenario.links, seed, (warmup, end), log);
         let mut events = Wheel::new();
         network.begin(&mut events);
-        let (mut sockets, mut flows) = (Vec::new(), Vec::new());
+        let count = scenario.flows.len();
+        let (mut sockets, mut flows) = (Vec::with_capacity(2 * count), Vec::with_capacity(count));
         for (index, flow) in scenario.flows.iter().enumerate() {
             let routes = [network.add_route(&flow.route), network.add_route(&flow.route_back)];
             network.add_flow(flow.stop.unwrap_or(end));
