@@ -30,7 +30,7 @@ pub struct Table {
 impl Table {
     /// How many rows there are.
     pub fn rows(&self) -> usize {
-        self.columns.first().map_or(0, |column| column.values.len())
+        self.columns.first().map_or(0, |column| column.values.rows())
     }
 }
 
@@ -39,7 +39,8 @@ impl Table {
 pub struct Column {
     /// Name, which ends in the unit.
     pub name: String,
-    /// SI unit: `s`, `s²`, `bit/s`, `bytes`, `packets`, `segments`; `1` of a count or a share; empty of a text and of what tells it elsewhere.
+    /// SI unit: `s`, `s²`, `bit/s`, `bytes`, `packets`, `segments`; `1` of a count or a share; empty of a text and of
+    /// what has it elsewhere.
     pub unit: &'static str,
     /// What it means.
     pub doc: String,
@@ -62,9 +63,8 @@ pub enum Values {
 }
 
 impl Values {
-    /// How many.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
-    pub fn len(&self) -> usize {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
         match self {
             Values::F64(values) => values.len(),
             Values::U64(values) => values.len(),
@@ -367,3 +367,66 @@ macro_rules! table {
     };
 }
 pub(crate) use table;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    table! {
+        /// One row per step, which
+        /// is short.
+        "steps": Steps of Step from (n, name), (u32, &str);
+
+        /// What it is called.
+        label: Text, "" = &format!("{name}-{n}");
+        /// What it is.
+        kind: Names, "" = name;
+        /// Another step.
+        next: Index, "" = if n == 2 { Index::NONE } else { n + 1 };
+        /// How long.
+        length_s: Vec<f64>, "s" = f64::from(n) / 2.0;
+        /// How often it waited.
+        wait: Vec<Distribution>, "s" = Distribution { count: n.into(), mean: 0.5, ..Distribution::default() };
+    }
+
+    fn steps() -> Steps {
+        let mut steps = Steps::default();
+        steps.reserve(3);
+        [(0, "slow"), (1, ""), (2, "slow")].into_iter().for_each(|step| steps.push(step));
+        steps
+    }
+
+    #[test]
+    fn what_goes_in_by_rows_comes_out() {
+        let steps = steps();
+        assert!(Steps::default().is_empty() && !steps.is_empty());
+        let last = steps.row(2);
+        assert_eq!(
+            (last.label, last.kind, last.next, last.length_s, last.wait.count),
+            ("slow-2", "slow", Index::NONE, 1.0, 2)
+        );
+        assert_eq!(steps.rows().map(|step| step.label).collect::<Vec<_>>(), ["slow-0", "-1", "slow-2"]);
+        assert_eq!(&steps.kind[1], "");
+        let mut again = Steps::default();
+        steps.rows().for_each(|row| again.push_row(row));
+        assert_eq!(again, steps);
+    }
+
+    #[test]
+    fn a_table_says_all_of_its_columns() {
+        let mut steps = steps();
+        steps.next.names = Arc::new(steps.label.clone());
+        let table = steps.into_table();
+        assert_eq!((table.name, table.doc, table.rows()), ("steps", "One row per step, which is short.", 3));
+        let names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names[..6], ["label", "kind", "next", "length_s", "wait_mean_s", "wait_var_s2"]);
+        assert_eq!((names.len(), names[11]), (12, "wait_count"));
+        let [label, kind, next, length, mean, ..] = &table.columns[..] else { panic!("twelve columns") };
+        assert_eq!((label.values.kind(), length.unit, mean.doc.as_str()), ("text", "s", "How often it waited: mean."));
+        let Values::Named(places, texts) = &kind.values else { panic!("names") };
+        assert!(places == &[0, 1, 0] && texts.iter().eq(["slow", ""]));
+        let Values::Named(places, texts) = &next.values else { panic!("names") };
+        assert!(places == &[1, 2, Index::NONE] && texts.iter().eq(["slow-0", "-1", "slow-2"]));
+        assert!(table.columns.iter().all(|column| column.values.rows() == 3));
+    }
+}

@@ -110,7 +110,9 @@ impl RunResult {
     }
 }
 
-/// All tables that there can be, of a run that did nothing: the names, units and docs of their columns.
+/// All tables that there can be, of a run that did nothing: the names, units and docs of their columns. Every backend fills
+/// these, also one that is to measure real kernels behind these links: rows of links it takes as they are, of flows it gives
+/// with `push_row`.
 pub fn schema() -> Vec<Table> {
     RunResult::default().into_all_tables()
 }
