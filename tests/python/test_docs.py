@@ -77,6 +77,13 @@ def test_the_guide_to_studies_can_be_followed(tmp_path):
     assert (tmp_path / "out" / "report.html").is_file()
 
 
+def test_the_guide_to_queue_disciplines_shows_the_file():
+    text = (DOCS.parent / "crates" / "cclab-sim" / "src" / "net" / "queue" / "blue.rs").read_text()
+    quotes = blocks(DOCS / "guides" / "add-a-queue-discipline.md", "rust")
+    assert len(quotes) == 4
+    assert [quote for quote in quotes if quote not in text] == []
+
+
 def blocks(page: Path, language: str) -> list[str]:
     return [block.split("```")[0] for block in page.read_text().split(f"```{language}\n")[1:]]
 

@@ -109,6 +109,26 @@ fn red_marks_ect() {
     assert!(result.flows.rows().all(|f| f.segments_retransmitted == 0));
 }
 
+/// Feng et al. 2002: where twenty senders that know ECN lose packets at a short queue with drop-tail, and still with RED,
+/// BLUE finds the probability of marks at which next to none are lost and the link is full.
+#[test]
+fn blue_needs_no_losses() {
+    let [tail, red, blue] =
+        ["discipline = 'droptail'", "discipline = 'red'", "discipline = 'blue'"].map(|discipline| {
+            let queue = written(&format!("{discipline}, limit = '42 packets'"));
+            let mut scenario = bottleneck(60.0, 10_000_000, 50, queue);
+            scenario.warmup = Duration::from_secs(20);
+            let config = Config { ecn: tcp::Ecn::On, ..Config::linux(1448) };
+            scenario.flows = (0..20).map(|i| bulk(&i.to_string(), "reno", config.clone())).collect();
+            let result = run(&scenario);
+            let l = result.links.row(0);
+            println!("{discipline}: {} lost, {} marked of {}, {:.4} used", l.drops, l.marks, l.arrived, l.utilisation);
+            assert!(l.marks == 0 || l.marks as f64 > 0.05 * l.arrived as f64, "{l:?}");
+            (l.drops as f64 / l.arrived as f64, l.utilisation)
+        });
+    assert!(tail.0 > 0.05 && red.0 > 0.01 && blue.0 < 0.001 && blue.1 > 0.99, "{tail:?}, {red:?}, {blue:?}");
+}
+
 /// RFC 8289 §3: the standing queue stays at the target of 5 ms or a little above while senders fill the pipe, which a lone
 /// one does only where the BDP is small: at 50 ms it halves its window to less than the pipe holds, and half of all
 /// packets wait 1.2 ms or less.

@@ -5,9 +5,11 @@
 //! asked again whenever the transmitter is free (CoDel, fair queueing, DualPI2): such a link is *served*, at the price of
 //! an event for each packet's departure.
 //!
-//! To add one: a file beside this one, a `mod` line and an entry in [`REGISTRY`].
+//! To add one: a file beside this one, a `mod` line and an entry in [`REGISTRY`]. See
+//! `docs/guides/add-a-queue-discipline.md`.
 
 pub mod anti_ecn;
+pub mod blue;
 pub mod codel;
 pub mod droptail;
 pub mod dualpi2;
@@ -37,6 +39,7 @@ pub static REGISTRY: &[Entry] = &[
     droptail::ENTRY,
     // decide when a packet arrives
     red::ENTRY,
+    blue::ENTRY,
     step::ENTRY,
     // keep the packets
     codel::ENTRY,
