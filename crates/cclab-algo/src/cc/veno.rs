@@ -111,18 +111,24 @@ impl Veno {
 }
 
 impl WindowLaw for Veno {
-    fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
+    fn measure(&mut self, _w: &mut Window, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
             self.samples = self.samples.saturating_add(1);
         }
-        if !ev.may_grow {
-            return;
+    }
+
+    fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
+        if self.linux {
+            if let Some(rtt) = ev.rtt.filter(|_| self.is_judge(ev)) {
+                self.judge(w.cwnd, rtt);
+            }
+        } else if self.base_rtt != Duration::MAX {
+            self.judge(w.cwnd, ev.srtt.max(self.base_rtt));
         }
-        match ev.rtt {
-            Some(rtt) if self.linux && self.is_judge(ev) => self.judge(w.cwnd, rtt),
-            _ if !self.linux && self.base_rtt != Duration::MAX => self.judge(w.cwnd, ev.srtt.max(self.base_rtt)),
-            _ => {}
+        let left = w.slow_start(acked);
+        if left > 0.0 {
+            self.avoid(w, left, ev);
         }
     }
 
