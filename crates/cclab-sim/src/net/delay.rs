@@ -20,9 +20,9 @@ pub(super) struct Count {
 
 /// A delay line.
 pub(super) struct DelayLine {
-    delay: Duration,
-    pipe: Pipe,
     came: Count,
+    /// `None` where everything is through the moment it comes.
+    delay: Option<Box<(Duration, Pipe)>>,
 }
 
 impl DelayLine {
@@ -35,7 +35,8 @@ impl DelayLine {
             && link.jitter.is_none()
             && link.reorder.is_none()
             && link.duplicate == 0.0;
-        plain.then(|| DelayLine { delay: link.delay, pipe: Pipe::default(), came: Count::default() })
+        let delay = (link.delay > Duration::ZERO).then(|| Box::new((link.delay, Pipe::default())));
+        plain.then(|| DelayLine { came: Count::default(), delay })
     }
 
     /// Takes in a packet: whether it is through at once, and when it arrives if its event is to be scheduled.
@@ -44,17 +45,18 @@ impl DelayLine {
         self.came.packets += 1;
         self.came.data += u64::from(packet.payload() > 0);
         self.came.bytes += u64::from(packet.size);
-        if self.delay == Duration::ZERO {
-            return (true, None);
+        match self.delay.as_deref_mut() {
+            None => (true, None),
+            Some((delay, pipe)) => (false, pipe.push(now + *delay, packet)),
         }
-        (false, self.pipe.push(now + self.delay, packet))
     }
 
     /// The first packet arrives, in `packet`; and when the next one does, if there is one.
     #[inline]
     pub(super) fn pop(&mut self, packet: &mut Packet) -> Option<Time> {
-        self.pipe.pop(packet);
-        self.pipe.due()
+        let (_, pipe) = self.delay.as_deref_mut()?;
+        pipe.pop(packet);
+        pipe.due()
     }
 
     /// What has come so far.
@@ -64,12 +66,12 @@ impl DelayLine {
 
     /// Data packets that reached the far end, whole run.
     pub(super) fn data_delivered(&self) -> u64 {
-        self.came.data - self.pipe.packets().filter(|packet| packet.payload() > 0).count() as u64
+        self.came.data - self.packets().filter(|packet| packet.payload() > 0).count() as u64
     }
 
     /// Packets under way.
     pub(super) fn packets(&self) -> impl Iterator<Item = &Packed> {
-        self.pipe.packets()
+        self.delay.iter().flat_map(|delay| delay.1.packets())
     }
 
     /// What is measured in an interval that began when `before` had come.
@@ -80,7 +82,7 @@ impl DelayLine {
             sent: arrived,
             data_sent: self.came.data - before.data,
             bytes_sent: self.came.bytes - before.bytes,
-            sojourn: Histogram::of_zeros(if self.delay == Duration::ZERO { 0 } else { arrived }),
+            sojourn: Histogram::of_zeros(if self.delay.is_none() { 0 } else { arrived }),
             ..Measured::default()
         }
     }
@@ -88,6 +90,7 @@ impl DelayLine {
     /// What there is to tell of it once the measured interval, `seconds` long, is over.
     pub(super) fn whole<'a>(&self, name: &'a str, seconds: f64, m: &'a Measured) -> Whole<'a> {
         let room = Room { packets: u64::MAX, bytes: u64::MAX };
-        Whole { name, m, seconds, waiting_time: 0, capacity: None, rate: None, delay: self.delay, room }
+        let delay = self.delay.as_ref().map_or(Duration::ZERO, |delay| delay.0);
+        Whole { name, m, seconds, waiting_time: 0, capacity: None, rate: None, delay, room }
     }
 }
