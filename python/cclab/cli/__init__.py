@@ -21,6 +21,7 @@ def main() -> None:
     """Entry point of the `cclab` command."""
     sys.stdout, sys.stderr = _usable(sys.stdout), _usable(sys.stderr)
     signal.signal(signal.SIGTERM, _terminated)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
     sys.exit(run_cli(sys.argv[1:]))
 
 
