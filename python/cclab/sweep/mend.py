@@ -71,22 +71,23 @@ def _saved(damaged: Path, place: Path) -> int:
     with open(repaired, "r+b") as file:
         file.write(first[:28] + bytes(4) + first[32:])  # no number of pages: SQLite counts them itself
     with contextlib.closing(Writer(place)) as writer:
-        for source in (damaged, repaired):
+        kept: set[str] = set()
+        for source in (damaged, repaired):  # what the one cannot read the other may
             with contextlib.suppress(ResultError), database.reading(source) as connection:
-                return _copied(connection, writer)
-    return 0
+                _copy(connection, writer, kept)
+    return len(kept)
 
 
-def _copied(connection: sqlite3.Connection, writer: Writer) -> int:
+def _copy(connection: sqlite3.Connection, writer: Writer, kept: set[str]) -> None:
+    """Keep what is whole and not among those kept already."""
     with contextlib.suppress(sqlite3.Error):
         for told, proof in connection.execute("SELECT told, checksum FROM study"):
             if proof == checksum(told):
                 writer.put_study(json.loads(told))
-    rows, kept = _whole(connection), 0
+    rows = (row for row in _whole(connection) if row.key not in kept)
     while some := list(itertools.islice(rows, _AT_ONCE)):
         writer.turn(some, lambda _: ())
-        kept += len(some)
-    return kept
+        kept.update(row.key for row in some)
 
 
 def _whole(connection: sqlite3.Connection) -> Iterator[Row]:
