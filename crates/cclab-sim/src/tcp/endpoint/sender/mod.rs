@@ -348,7 +348,7 @@ impl Sender {
         self.take_rtt(now, &taken);
         self.on_probe_acked(now, segment.ack, &taken);
         // A DSACK comes on an ACK that delivers nothing: the next that does tells whether a round trip has passed.
-        if let Some(prior) = taken.sample.prior_delivered().filter(|&prior| prior > 0) {
+        if let Some(prior) = self.rate.prior_delivered(&taken.sample).filter(|&prior| prior > 0) {
             self.rack.adapt(prior, self.rate.delivered());
         }
         let before = self.episode.phase();
@@ -475,7 +475,7 @@ impl Sender {
             delivery_rate: rate.map(|(r, _)| r),
             app_limited: rate.is_some_and(|(_, limited)| limited),
             delivered: self.rate.delivered(),
-            prior_delivered: taken.sample.prior_delivered().unwrap_or(0),
+            prior_delivered: self.rate.prior_delivered(&taken.sample).unwrap_or(0),
             lost_bytes: taken.lost_bytes,
             may_grow: limited && (by_law || taken.acked_bytes > 0) && !governed(phase) && !governed(before),
             phase,

@@ -7,23 +7,13 @@ use cclab_algo::{Duration, Rate, Time};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     /// Send time of the first segment of the flight that the sample spans.
-    first_sent: Time,
+    pub first_sent: Time,
     /// When `delivered` last changed.
-    delivered_time: Time,
-    /// Bytes delivered on the connection; the top bit says that the application limited the sender.
-    delivered_and_limited: u64,
-}
-
-const LIMITED: u64 = 1 << 63;
-
-impl Stamp {
-    /// Bytes delivered on the connection at the transmission.
-    pub fn delivered(&self) -> u64 {
-        self.delivered_and_limited & !LIMITED
-    }
-    pub fn app_limited(&self) -> bool {
-        self.delivered_and_limited & LIMITED != 0
-    }
+    pub delivered_time: Time,
+    /// Bytes delivered on the connection: the low 32 bits.
+    pub delivered: u32,
+    /// The application limited the sender.
+    pub app_limited: bool,
 }
 
 /// State of the estimator.
@@ -58,12 +48,7 @@ struct Newest {
 }
 
 impl Sample {
-    /// Bytes delivered on the connection when the newest delivered segment was sent.
-    pub fn prior_delivered(&self) -> Option<u64> {
-        self.newest.map(|newest| newest.stamp.delivered())
-    }
-
-    /// When that segment was sent.
+    /// When the newest delivered segment was sent.
     pub fn newest_sent(&self) -> Option<Time> {
         self.newest.map(|newest| newest.sent)
     }
@@ -81,11 +66,11 @@ impl Estimator {
             self.first_sent = now;
             self.delivered_time = now;
         }
-        let limited = if self.app_limited != 0 { LIMITED } else { 0 };
         Stamp {
             first_sent: self.first_sent,
             delivered_time: self.delivered_time,
-            delivered_and_limited: self.delivered | limited,
+            delivered: self.delivered as u32,
+            app_limited: self.app_limited != 0,
         }
     }
 
@@ -97,6 +82,15 @@ impl Estimator {
             sample.newest = Some(Newest { stamp: sent.rate, order: sent.order, sent: sent.sent, segment: i });
             self.first_sent = sent.sent;
         }
+    }
+
+    /// Bytes delivered on the connection when the newest segment of a sample was sent.
+    pub fn prior_delivered(&self, sample: &Sample) -> Option<u64> {
+        sample.newest.map(|newest| self.delivered_at(newest.stamp))
+    }
+    /// Bytes delivered on the connection when a segment was sent that was just in flight.
+    pub fn delivered_at(&self, stamp: Stamp) -> u64 {
+        self.delivered - u64::from((self.delivered as u32).wrapping_sub(stamp.delivered))
     }
 
     /// Bytes delivered: cumulatively or selectively acknowledged.
@@ -131,9 +125,9 @@ impl Estimator {
         if interval < min_rtt {
             return None;
         }
-        let rate = Rate::of(self.delivered - stamp.delivered(), interval)?;
+        let rate = Rate::of(self.delivered - self.delivered_at(stamp), interval)?;
         self.latest = Some(rate);
-        Some((rate, stamp.app_limited()))
+        Some((rate, stamp.app_limited))
     }
 }
 

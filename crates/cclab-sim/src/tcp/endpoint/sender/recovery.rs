@@ -61,9 +61,9 @@ impl Sender {
                 tx_in_flight: loss.track.in_flight,
                 prior_lost: loss.track.lost,
                 lost: loss.marked_lost,
-                prior_delivered: loss.sent.rate.delivered(),
+                prior_delivered: self.rate.delivered_at(loss.sent.rate),
                 delivered,
-                app_limited: loss.sent.rate.app_limited(),
+                app_limited: loss.sent.rate.app_limited,
             };
             self.law.tell(|cc| cc.on_lost(&event));
         }

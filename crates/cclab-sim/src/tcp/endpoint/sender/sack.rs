@@ -111,7 +111,7 @@ impl Sender {
     }
 
     fn sack_one(&mut self, now: Time, i: u64, taken: &mut Taken) {
-        let sent = *self.board.get(i);
+        let sent = self.board.get(i);
         let top = self.board.sacked_top();
         self.board.mark_sacked(i);
         taken.sacked = true;

@@ -1,8 +1,8 @@
-//! What was sent and is not yet cumulatively acknowledged: one record per segment in a ring, three bitmaps
-//! beside it, and the sums that the pipe is made of.
+//! What was sent and is not yet cumulatively acknowledged: one record per segment in a ring, and, once something
+//! goes wrong, three bitmaps beside it.
 //!
 //! A segment has a monotone number; its record and its bits live at that number modulo the capacity. The
-//! bitmaps let SACK processing and loss marking skip 64 segments at a time, and cost nothing while nothing
+//! bitmaps let SACK processing and loss marking skip 64 segments at a time, and do not exist while nothing
 //! is wrong.
 
 use super::rate::Stamp;
@@ -34,6 +34,35 @@ impl Sent {
     }
 }
 
+/// The same as it is kept: offsets and counts by their low 32 bits, for what is in flight is closer together than that.
+#[derive(Clone, Copy, Debug, Default)]
+struct Record {
+    sent: Time,
+    first_sent: Time,
+    delivered_time: Time,
+    delivered: u32,
+    order: u32,
+    seq: u32,
+    /// The length, and three flags.
+    len: u32,
+}
+
+const FIN: u32 = 1 << 31;
+const AGAIN: u32 = 1 << 30;
+const LIMITED: u32 = 1 << 29;
+const LEN: u32 = LIMITED - 1;
+
+impl Record {
+    fn new(seq: u32, len: u32, now: Time, order: u64, rate: Stamp) -> Record {
+        let Stamp { first_sent, delivered_time, delivered, app_limited } = rate;
+        let len = if app_limited { len | LIMITED } else { len };
+        Record { sent: now, first_sent, delivered_time, delivered, order: order as u32, seq, len }
+    }
+    fn len(&self) -> u32 {
+        self.len & LEN
+    }
+}
+
 /// A number of segments and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
@@ -52,29 +81,77 @@ impl Tally {
     }
 }
 
-/// One bit per ring position.
-#[derive(Clone, Debug, Default)]
-struct Bits {
-    words: Vec<u64>,
-    mask: usize,
+/// What may be wrong with a segment.
+#[derive(Clone, Copy, Debug)]
+enum Mark {
+    /// Selectively acknowledged.
+    Sacked,
+    /// Marked lost, whether retransmitted since or not.
+    Lost,
+    /// Retransmitted and in flight again.
+    Again,
 }
 
-impl Bits {
-    fn with_capacity(capacity: usize) -> Bits {
-        Bits { words: vec![0; capacity / 64], mask: capacity / 64 - 1 }
+/// What is wrong with the segments in flight.
+#[derive(Debug, Default)]
+struct Marks {
+    /// One bit per mark and ring position, those of 64 segments together.
+    bits: Box<[[u64; 3]]>,
+    tallies: [Tally; 3],
+    /// No segment below it is lost and not retransmitted.
+    lost_hint: u64,
+    /// Number of the highest segment selectively acknowledged, + 1.
+    sacked_top: u64,
+    /// RFC 6675: nothing below it is still to be marked lost.
+    lost_cursor: u64,
+    /// Bytes ever marked lost.
+    marked_lost: u64,
+}
+
+impl Marks {
+    fn place(&self, i: u64) -> usize {
+        (i >> 6) as usize & (self.bits.len() - 1)
     }
     /// The 64 bits that segment `i` is in.
-    fn word(&self, i: u64) -> u64 {
-        self.words[(i >> 6) as usize & self.mask]
+    fn word(&self, mark: Mark, i: u64) -> u64 {
+        self.bits[self.place(i)][mark as usize]
     }
-    fn get(&self, i: u64) -> bool {
-        self.word(i) >> (i & 63) & 1 != 0
+    fn has(&self, mark: Mark, i: u64) -> bool {
+        self.word(mark, i) >> (i & 63) & 1 != 0
     }
-    fn set(&mut self, i: u64) {
-        self.words[(i >> 6) as usize & self.mask] |= 1 << (i & 63);
+    fn tally(&self, mark: Mark) -> Tally {
+        self.tallies[mark as usize]
     }
-    fn clear(&mut self, i: u64) {
-        self.words[(i >> 6) as usize & self.mask] &= !(1 << (i & 63));
+    /// Sets a mark; whether it was not there.
+    fn set(&mut self, mark: Mark, i: u64, len: u32) -> bool {
+        let new = !self.has(mark, i);
+        if new {
+            let place = self.place(i);
+            self.bits[place][mark as usize] |= 1 << (i & 63);
+            self.tallies[mark as usize].add(len);
+        }
+        new
+    }
+    /// Takes a mark away; whether it was there.
+    fn clear(&mut self, mark: Mark, i: u64, len: u32) -> bool {
+        let old = self.has(mark, i);
+        if old {
+            let place = self.place(i);
+            self.bits[place][mark as usize] &= !(1 << (i & 63));
+            self.tallies[mark as usize].sub(len);
+        }
+        old
+    }
+    fn skipped(&self, i: u64, skip: Skip) -> u64 {
+        let [sacked, lost, again] = self.bits[self.place(i)];
+        match skip {
+            Skip::Sacked => sacked,
+            Skip::Touched => sacked | lost | again,
+        }
+    }
+    fn any(&self) -> bool {
+        let [sacked, lost, again] = &self.tallies;
+        sacked.segments | lost.segments | again.segments != 0
     }
 }
 
@@ -90,35 +167,29 @@ pub(super) enum Skip {
 /// The segments in flight.
 #[derive(Debug)]
 pub(super) struct Scoreboard {
-    ring: Vec<Sent>,
-    mask: u64,
+    ring: Box<[Record]>,
     head: u64,
     tail: u64,
-    mss: u64,
-    sacked_bits: Bits,
-    lost_bits: Bits,
-    retrans_bits: Bits,
-    /// Everything in the ring (Linux `packets_out`).
-    out: Tally,
-    /// Selectively acknowledged.
-    sacked: Tally,
-    /// Marked lost, whether retransmitted since or not.
-    lost: Tally,
-    /// Retransmitted and in flight again.
-    retrans: Tally,
-    /// No segment below it is lost and not retransmitted.
-    lost_hint: u64,
-    /// Number of the highest segment selectively acknowledged, + 1; `head` or less when there is none.
-    sacked_top: u64,
-    /// RFC 6675: nothing below it is still to be marked lost.
-    lost_cursor: u64,
+    /// First offset of the first segment.
+    seq: u64,
+    /// Bytes of all (of Linux's `packets_out`).
+    bytes: u64,
+    /// Bytes in flight: pipe = all − (SACKed + lost) + in flight again.
+    pipe: u64,
     /// Transmissions so far.
     transmissions: u64,
-    /// Bytes ever marked lost.
-    marked_lost: u64,
-    /// Beside the ring, for laws that track packets; else empty.
-    tracks: Vec<Track>,
-    /// What was marked lost since [`forget_losses`](Self::forget_losses).
+    marks: Option<Box<Marks>>,
+    /// For laws that track packets.
+    tracks: Option<Box<Tracks>>,
+    mss: u32,
+}
+
+/// What laws that track packets are told of.
+#[derive(Debug, Default)]
+struct Tracks {
+    /// Beside the ring.
+    ring: Vec<Track>,
+    /// What was marked lost since [`Scoreboard::forget_losses`].
     losses: Vec<Loss>,
 }
 
@@ -140,72 +211,79 @@ pub(super) struct Loss {
     pub marked_lost: u64,
 }
 
-const INITIAL_CAPACITY: usize = 64;
+/// Records that the ring begins with, when the first segment leaves.
+const INITIAL_CAPACITY: usize = 4;
 
 impl Scoreboard {
     /// An empty scoreboard for segments of mostly `mss` bytes.
     pub fn new(mss: u32) -> Scoreboard {
         Scoreboard {
-            ring: vec![Sent::default(); INITIAL_CAPACITY],
-            mask: INITIAL_CAPACITY as u64 - 1,
+            ring: Box::default(),
             head: 0,
             tail: 0,
-            mss: u64::from(mss),
-            sacked_bits: Bits::with_capacity(INITIAL_CAPACITY),
-            lost_bits: Bits::with_capacity(INITIAL_CAPACITY),
-            retrans_bits: Bits::with_capacity(INITIAL_CAPACITY),
-            out: Tally::default(),
-            sacked: Tally::default(),
-            lost: Tally::default(),
-            retrans: Tally::default(),
-            lost_hint: 0,
-            sacked_top: 0,
-            lost_cursor: 0,
+            seq: 0,
+            bytes: 0,
+            pipe: 0,
             transmissions: 0,
-            marked_lost: 0,
-            tracks: vec![],
-            losses: vec![],
+            marks: None,
+            tracks: None,
+            mss,
         }
     }
 
     /// From now on remembers what was in flight and lost at each transmission, and what is marked lost.
     pub fn track_packets(&mut self) {
-        self.tracks = vec![Track::default(); self.ring.len()];
+        self.tracks = Some(Box::default());
     }
     /// What was remembered of segment `i`; it may just have been acknowledged.
     pub fn track(&self, i: u64) -> Track {
-        self.tracks.get((i & self.mask) as usize).copied().unwrap_or_default()
+        let place = self.place(i);
+        self.tracks.as_ref().and_then(|tracks| tracks.ring.get(place)).copied().unwrap_or_default()
     }
     /// Segment `i` was just sent.
-    pub fn note_track(&mut self, i: u64) {
-        let track = Track { lost: self.marked_lost, in_flight: self.pipe() };
-        if let Some(place) = self.tracks.get_mut((i & self.mask) as usize) {
-            *place = track;
+    fn note_track(&mut self, i: u64) {
+        let track = Track { lost: self.marked_lost(), in_flight: self.pipe };
+        let place = self.place(i);
+        if let Some(tracks) = &mut self.tracks {
+            tracks.ring[place] = track;
         }
     }
     /// The segments marked lost that were not forgotten.
     pub fn losses(&self) -> &[Loss] {
-        &self.losses
+        self.tracks.as_ref().map_or(&[], |tracks| &tracks.losses)
     }
     pub fn forget_losses(&mut self) {
-        self.losses.clear();
+        if let Some(tracks) = &mut self.tracks {
+            tracks.losses.clear();
+        }
     }
     /// Bytes ever marked lost.
     pub fn marked_lost(&self) -> u64 {
-        self.marked_lost
+        self.marks.as_ref().map_or(0, |marks| marks.marked_lost)
     }
 
+    /// Everything sent (Linux `packets_out`).
     pub fn out(&self) -> Tally {
-        self.out
+        Tally { segments: (self.tail - self.head) as u32, bytes: self.bytes }
     }
+    fn tally(&self, mark: Mark) -> Tally {
+        self.marks.as_ref().map_or_else(Tally::default, |marks| marks.tally(mark))
+    }
+    /// Of these, selectively acknowledged.
     pub fn sacked(&self) -> Tally {
-        self.sacked
+        self.tally(Mark::Sacked)
     }
+    /// Of these, marked lost, whether retransmitted since or not.
     pub fn lost(&self) -> Tally {
-        self.lost
+        self.tally(Mark::Lost)
     }
+    /// Of these, retransmitted and in flight again.
     pub fn retrans(&self) -> Tally {
-        self.retrans
+        self.tally(Mark::Again)
+    }
+    /// Whether anything is SACKed, lost, or sent again.
+    pub fn is_troubled(&self) -> bool {
+        self.marks.as_ref().is_some_and(|marks| marks.any())
     }
     pub fn is_empty(&self) -> bool {
         self.head == self.tail
@@ -218,167 +296,210 @@ impl Scoreboard {
     pub fn tail(&self) -> u64 {
         self.tail
     }
-    /// Bytes in flight: pipe = out − (sacked + lost) + retrans.
+    /// Bytes in flight.
     pub fn pipe(&self) -> u64 {
-        self.out.bytes + self.retrans.bytes - self.sacked.bytes - self.lost.bytes
+        self.pipe
+    }
+    fn has(&self, mark: Mark, i: u64) -> bool {
+        self.marks.as_ref().is_some_and(|marks| marks.has(mark, i))
     }
     pub fn is_sacked(&self, i: u64) -> bool {
-        self.sacked_bits.get(i)
+        self.has(Mark::Sacked, i)
     }
     pub fn is_lost(&self, i: u64) -> bool {
-        self.lost_bits.get(i)
+        self.has(Mark::Lost, i)
     }
     pub fn is_retransmitted(&self, i: u64) -> bool {
-        self.retrans_bits.get(i)
+        self.has(Mark::Again, i)
     }
-    pub fn get(&self, i: u64) -> &Sent {
-        &self.ring[(i & self.mask) as usize]
+
+    fn place(&self, i: u64) -> usize {
+        i as usize & self.ring.len().wrapping_sub(1)
     }
-    fn get_mut(&mut self, i: u64) -> &mut Sent {
-        &mut self.ring[(i & self.mask) as usize]
+    /// Segment `i`, which is in flight.
+    pub fn get(&self, i: u64) -> Sent {
+        let record = &self.ring[self.place(i)];
+        self.unpack(record, self.seq + u64::from(record.seq.wrapping_sub(self.seq as u32)))
+    }
+    fn unpack(&self, record: &Record, seq: u64) -> Sent {
+        Sent {
+            seq,
+            sent: record.sent,
+            order: self.transmissions - u64::from((self.transmissions as u32).wrapping_sub(record.order)),
+            rate: Stamp {
+                first_sent: record.first_sent,
+                delivered_time: record.delivered_time,
+                delivered: record.delivered,
+                app_limited: record.len & LIMITED != 0,
+            },
+            len: record.len(),
+            fin: record.len & FIN != 0,
+            ever_retransmitted: record.len & AGAIN != 0,
+        }
+    }
+    fn len_of(&self, i: u64) -> u32 {
+        self.ring[self.place(i)].len()
     }
     /// The first segment in flight.
-    pub fn front(&self) -> Option<&Sent> {
-        (!self.is_empty()).then(|| self.get(self.head))
+    pub fn front(&self) -> Option<Sent> {
+        (!self.is_empty()).then(|| self.unpack(&self.ring[self.place(self.head)], self.seq))
     }
 
     /// Takes in a segment sent for the first time: `len` of sequence space from `seq` on, a FIN included.
     pub fn transmit(&mut self, seq: u64, len: u32, fin: bool, now: Time, rate: Stamp) {
-        if self.tail - self.head > self.mask {
+        if self.tail - self.head == self.ring.len() as u64 {
             self.grow();
         }
+        if self.is_empty() {
+            self.seq = seq;
+        }
         self.transmissions += 1;
-        let sent = Sent { seq, sent: now, order: self.transmissions, rate, len, fin, ever_retransmitted: false };
-        self.out.add(len);
-        let at = (self.tail & self.mask) as usize;
-        self.ring[at] = sent;
+        let place = self.place(self.tail);
+        self.ring[place] = Record::new(seq as u32, if fin { len | FIN } else { len }, now, self.transmissions, rate);
+        self.bytes += u64::from(len);
+        self.pipe += u64::from(len);
         self.tail += 1;
+        if self.tracks.is_some() {
+            self.note_track(self.tail - 1);
+        }
+    }
+
+    /// Segment `i` is sent again: its record as it is now.
+    pub fn retransmit(&mut self, i: u64, now: Time, rate: Stamp) -> Sent {
+        self.mark(Mark::Again, i);
+        self.transmissions += 1;
+        let place = self.place(i);
+        let record = &mut self.ring[place];
+        *record = Record::new(record.seq, record.len & (LEN | FIN) | AGAIN, now, self.transmissions, rate);
+        if self.tracks.is_some() {
+            self.note_track(i);
+        }
+        self.get(i)
     }
 
     #[cold]
     fn grow(&mut self) {
-        let capacity = self.ring.len() * 2;
-        let mut ring = vec![Sent::default(); capacity];
-        let mut bits = [0; 3].map(|_| Bits::with_capacity(capacity));
-        for i in self.head..self.tail {
-            ring[i as usize & (capacity - 1)] = *self.get(i);
-            for (new, old) in bits.iter_mut().zip([&self.sacked_bits, &self.lost_bits, &self.retrans_bits]) {
-                if old.get(i) {
-                    new.set(i);
-                }
+        let capacity = (self.ring.len() * 2).max(INITIAL_CAPACITY);
+        let place = |i: u64| i as usize & (capacity - 1);
+        let mut ring = vec![Record::default(); capacity].into_boxed_slice();
+        (self.head..self.tail).for_each(|i| ring[place(i)] = self.ring[self.place(i)]);
+        if let Some(marks) = &mut self.marks {
+            let old = std::mem::replace(&mut marks.bits, no_bits(capacity));
+            for i in self.head..self.tail {
+                let from = (i >> 6) as usize & (old.len() - 1);
+                let to = marks.place(i);
+                (0..3).for_each(|mark| marks.bits[to][mark] |= old[from][mark] & 1 << (i & 63));
             }
         }
-        if !self.tracks.is_empty() {
-            let mut tracks = vec![Track::default(); capacity];
-            (self.head..self.tail).for_each(|i| tracks[i as usize & (capacity - 1)] = self.track(i));
-            self.tracks = tracks;
+        if let Some(tracks) = &mut self.tracks {
+            let old = std::mem::replace(&mut tracks.ring, vec![Track::default(); capacity]);
+            (self.head..self.tail).for_each(|i| tracks.ring[place(i)] = old[i as usize & (old.len() - 1)]);
         }
         self.ring = ring;
-        self.mask = capacity as u64 - 1;
-        [self.sacked_bits, self.lost_bits, self.retrans_bits] = bits;
+    }
+
+    fn marks(&mut self) -> &mut Marks {
+        let capacity = self.ring.len();
+        self.marks.get_or_insert_with(|| Box::new(Marks { bits: no_bits(capacity), ..Marks::default() }))
+    }
+
+    /// Sets a mark, and the pipe accordingly.
+    fn mark(&mut self, mark: Mark, i: u64) {
+        let len = self.len_of(i);
+        if self.marks().set(mark, i, len) {
+            match mark {
+                Mark::Sacked | Mark::Lost => self.pipe -= u64::from(len),
+                Mark::Again => self.pipe += u64::from(len),
+            }
+        }
+    }
+    /// Takes a mark away; whether it was there.
+    fn unmark(&mut self, mark: Mark, i: u64) -> bool {
+        let len = self.len_of(i);
+        let there = self.marks.as_mut().is_some_and(|marks| marks.clear(mark, i, len));
+        if there {
+            match mark {
+                Mark::Sacked | Mark::Lost => self.pipe += u64::from(len),
+                Mark::Again => self.pipe -= u64::from(len),
+            }
+        }
+        there
     }
 
     /// Removes the first segment, cumulatively acknowledged; says whether it had been SACKed before.
     pub fn pop(&mut self) -> (Sent, bool) {
         let i = self.head;
-        let sent = *self.get(i);
+        let sent = self.unpack(&self.ring[self.place(i)], self.seq);
         let mut was_sacked = false;
-        // Nothing wrong, no bits: the usual case costs one comparison.
         if self.is_troubled() {
-            was_sacked = self.is_sacked(i);
-            if was_sacked {
-                self.sacked_bits.clear(i);
-                self.sacked.sub(sent.len);
-            }
-            self.clear_lost(i, sent.len);
-            self.clear_retrans(i, sent.len);
+            was_sacked = self.unmark(Mark::Sacked, i);
+            self.unmark(Mark::Lost, i);
+            self.unmark(Mark::Again, i);
         }
-        self.out.sub(sent.len);
+        self.bytes -= u64::from(sent.len);
+        self.pipe -= u64::from(sent.len);
+        self.seq += u64::from(sent.len);
         self.head += 1;
         (sent, was_sacked)
-    }
-
-    fn clear_lost(&mut self, i: u64, len: u32) {
-        if self.lost_bits.get(i) {
-            self.lost_bits.clear(i);
-            self.lost.sub(len);
-        }
-    }
-    fn clear_retrans(&mut self, i: u64, len: u32) {
-        if self.retrans_bits.get(i) {
-            self.retrans_bits.clear(i);
-            self.retrans.sub(len);
-        }
     }
 
     /// Marks segment `i` lost; a retransmission of it in flight is lost with it.
     pub fn mark_lost(&mut self, i: u64) {
         debug_assert!(!self.is_sacked(i), "a segment is never both SACKed and lost");
-        let len = self.get(i).len;
         if self.is_lost(i) && !self.is_retransmitted(i) {
             return;
         }
-        self.clear_retrans(i, len);
-        if !self.is_lost(i) {
-            self.lost_bits.set(i);
-            self.lost.add(len);
-        }
-        self.marked_lost += u64::from(len);
-        self.lost_hint = self.lost_hint.min(i);
-        if !self.tracks.is_empty() {
-            let loss = Loss { sent: *self.get(i), track: self.track(i), marked_lost: self.marked_lost };
-            self.losses.push(loss);
+        self.unmark(Mark::Again, i);
+        self.mark(Mark::Lost, i);
+        let len = self.len_of(i);
+        let marks = self.marks();
+        marks.marked_lost += u64::from(len);
+        marks.lost_hint = marks.lost_hint.min(i);
+        let loss = Loss { sent: self.get(i), track: self.track(i), marked_lost: self.marked_lost() };
+        if let Some(tracks) = &mut self.tracks {
+            tracks.losses.push(loss);
         }
     }
 
     /// Marks segment `i` selectively acknowledged.
     pub fn mark_sacked(&mut self, i: u64) {
-        let len = self.get(i).len;
-        self.clear_lost(i, len);
-        self.clear_retrans(i, len);
-        self.sacked_bits.set(i);
-        self.sacked.add(len);
-        self.sacked_top = self.sacked_top.max(i + 1);
+        self.unmark(Mark::Lost, i);
+        self.unmark(Mark::Again, i);
+        self.mark(Mark::Sacked, i);
+        let marks = self.marks();
+        marks.sacked_top = marks.sacked_top.max(i + 1);
     }
 
     /// Takes back the marks of all segments that are lost and not retransmitted, and of those that are.
     pub fn unmark_lost(&mut self) {
         for i in self.head..self.tail {
-            let len = self.get(i).len;
-            self.clear_lost(i, len);
+            self.unmark(Mark::Lost, i);
         }
-        self.lost_cursor = 0;
+        if let Some(marks) = &mut self.marks {
+            marks.lost_cursor = 0;
+        }
     }
 
     /// The receiver dropped what it had selectively acknowledged (RFC 2018 §8).
     pub fn forget_sacks(&mut self) {
         for i in self.head..self.tail {
-            if self.is_sacked(i) {
-                self.sacked_bits.clear(i);
-                let len = self.get(i).len;
-                self.sacked.sub(len);
-            }
+            self.unmark(Mark::Sacked, i);
         }
-        self.sacked_top = self.head;
+        let head = self.head;
+        self.marks().sacked_top = head;
     }
 
     /// Number of the highest segment selectively acknowledged, + 1; `head` when there is none.
     pub fn sacked_top(&self) -> u64 {
-        self.sacked_top.max(self.head)
-    }
-
-    fn skipped(&self, i: u64, skip: Skip) -> u64 {
-        match skip {
-            Skip::Sacked => self.sacked_bits.word(i),
-            Skip::Touched => self.sacked_bits.word(i) | self.lost_bits.word(i) | self.retrans_bits.word(i),
-        }
+        self.marks.as_ref().map_or(self.head, |marks| marks.sacked_top.max(self.head))
     }
 
     /// The first segment in `[from, to)` that is not to be skipped, or `to`.
     pub fn scan(&self, from: u64, to: u64, skip: Skip) -> u64 {
         let mut i = from.max(self.head);
+        let Some(marks) = &self.marks else { return i.min(to) };
         while i < to {
-            let wanted = !self.skipped(i, skip) >> (i & 63);
+            let wanted = !marks.skipped(i, skip) >> (i & 63);
             if wanted != 0 {
                 return (i + u64::from(wanted.trailing_zeros())).min(to);
             }
@@ -393,7 +514,8 @@ impl Scoreboard {
         let mut end = to;
         while end > from {
             let i = end - 1;
-            let wanted = !self.skipped(i, skip) << (63 - (i & 63));
+            let skipped = self.marks.as_ref().map_or(0, |marks| marks.skipped(i, skip));
+            let wanted = !skipped << (63 - (i & 63));
             if wanted != 0 {
                 let found = i.checked_sub(u64::from(wanted.leading_zeros()))?;
                 return (found >= from).then_some(found);
@@ -405,13 +527,14 @@ impl Scoreboard {
 
     /// The n-th highest selectively acknowledged segment, counted from 1.
     pub fn nth_sacked_from_top(&self, n: u32) -> Option<u64> {
-        if n == 0 || self.sacked.segments < n {
+        let marks = self.marks.as_ref()?;
+        if n == 0 || marks.tally(Mark::Sacked).segments < n {
             return None;
         }
         let (mut left, mut end) = (n, self.sacked_top());
         while end > self.head {
             let i = end - 1;
-            let mut word = self.sacked_bits.word(i) << (63 - (i & 63));
+            let mut word = marks.word(Mark::Sacked, i) << (63 - (i & 63));
             // Bits of an older lap of the ring are clear, so the word needs no mask at the low end.
             while word != 0 {
                 let skip = word.leading_zeros();
@@ -426,51 +549,35 @@ impl Scoreboard {
         None
     }
 
-    /// Segment `i` is sent again: its record as it is now.
-    pub fn retransmit(&mut self, i: u64, now: Time, rate: Stamp) -> Sent {
-        let len = self.get(i).len;
-        if !self.is_retransmitted(i) {
-            self.retrans_bits.set(i);
-            self.retrans.add(len);
-        }
-        self.transmissions += 1;
-        let order = self.transmissions;
-        let record = self.get_mut(i);
-        *record = Sent { sent: now, order, rate, ever_retransmitted: true, ..*record };
-        *record
-    }
-
-    /// Whether anything is SACKed, lost, or sent again.
-    pub fn is_troubled(&self) -> bool {
-        self.sacked.segments | self.lost.segments | self.retrans.segments != 0
-    }
-
     /// RFC 6675's IsLost: `dupthresh` segments are SACKed above it. (The RFC counts discontiguous ranges, or
     /// bytes beyond (DupThresh − 1) SMSS; with full segments that is the same.)
     pub fn mark_below_sacked(&mut self, dupthresh: u32) {
         let Some(top) = self.nth_sacked_from_top(dupthresh) else { return };
         loop {
-            self.lost_cursor = self.scan(self.lost_cursor, top, Skip::Touched);
-            if self.lost_cursor >= top {
+            let from = self.marks().lost_cursor;
+            let next = self.scan(from, top, Skip::Touched);
+            self.marks().lost_cursor = next;
+            if next >= top {
                 return;
             }
-            self.mark_lost(self.lost_cursor);
+            self.mark_lost(next);
         }
     }
 
     /// The lowest segment that is lost and not retransmitted.
     pub fn next_to_retransmit(&mut self) -> Option<u64> {
-        let mut i = self.lost_hint.max(self.head);
+        let marks = self.marks.as_mut()?;
+        let mut i = marks.lost_hint.max(self.head);
         while i < self.tail {
-            let due = (self.lost_bits.word(i) & !self.retrans_bits.word(i)) >> (i & 63);
+            let due = (marks.word(Mark::Lost, i) & !marks.word(Mark::Again, i)) >> (i & 63);
             if due != 0 {
                 i += u64::from(due.trailing_zeros());
-                self.lost_hint = i;
+                marks.lost_hint = i;
                 return (i < self.tail).then_some(i);
             }
             i = (i | 63) + 1;
         }
-        self.lost_hint = self.tail;
+        marks.lost_hint = self.tail;
         None
     }
 
@@ -478,7 +585,7 @@ impl Scoreboard {
     pub fn find(&self, seq: u64) -> u64 {
         let Some(front) = self.front() else { return self.tail };
         // Segments of mostly one size: guess, and walk from there; give up on walking where they are not.
-        let guess = self.head + seq.saturating_sub(front.seq) / self.mss;
+        let guess = self.head + seq.saturating_sub(front.seq) / u64::from(self.mss);
         let mut i = guess.min(self.tail - 1);
         for _ in 0..4 {
             if i > self.head && self.get(i).seq > seq {
@@ -499,10 +606,10 @@ impl Scoreboard {
 
     /// The invariants that are cheap to check.
     pub fn check(&self) {
-        debug_assert!(self.sacked.segments + self.lost.segments <= self.out.segments, "{:?}", self.tallies());
-        debug_assert!(self.retrans.segments <= self.out.segments, "{:?}", self.tallies());
-        debug_assert!(self.out.bytes + self.retrans.bytes >= self.sacked.bytes + self.lost.bytes);
-        debug_assert_eq!(u64::from(self.out.segments), self.tail - self.head);
+        let [sacked, lost, again] = [self.sacked(), self.lost(), self.retrans()];
+        debug_assert!(sacked.segments + lost.segments <= self.out().segments, "{sacked:?} {lost:?}");
+        debug_assert!(again.segments <= self.out().segments, "{again:?}");
+        debug_assert_eq!(self.pipe + sacked.bytes + lost.bytes, self.bytes + again.bytes);
     }
     /// Recounts everything.
     #[cfg(test)]
@@ -514,15 +621,19 @@ impl Scoreboard {
             assert!(i == self.head || self.get(i).seq == self.get(i - 1).end());
             let bits = [true, self.is_sacked(i), self.is_lost(i), self.is_retransmitted(i)];
             count.iter_mut().zip(bits).filter(|(_, bit)| *bit).for_each(|(tally, _)| tally.add(len));
-            assert!(i >= self.lost_hint || !self.is_lost(i) || self.is_retransmitted(i));
+            let hint = self.marks.as_ref().map_or(0, |marks| marks.lost_hint);
+            assert!(i >= hint || !self.is_lost(i) || self.is_retransmitted(i));
             assert!(i < self.sacked_top() || !self.is_sacked(i));
         }
-        assert_eq!(count, self.tallies());
-        let bits = [&self.sacked_bits, &self.lost_bits, &self.retrans_bits];
-        let ones = bits.map(|b| b.words.iter().map(|w| w.count_ones()).sum::<u32>());
-        assert_eq!(ones, [self.sacked.segments, self.lost.segments, self.retrans.segments]);
+        let tallies = [self.sacked(), self.lost(), self.retrans()];
+        assert_eq!(count, [self.out(), tallies[0], tallies[1], tallies[2]]);
+        if let Some(marks) = &self.marks {
+            let ones = [0, 1, 2].map(|mark| marks.bits.iter().map(|word| word[mark].count_ones()).sum::<u32>());
+            assert_eq!(ones, tallies.map(|tally| tally.segments));
+        }
     }
-    fn tallies(&self) -> [Tally; 4] {
-        [self.out, self.sacked, self.lost, self.retrans]
-    }
+}
+
+fn no_bits(capacity: usize) -> Box<[[u64; 3]]> {
+    vec![[0; 3]; capacity.div_ceil(64)].into()
 }

@@ -114,9 +114,6 @@ impl Sender {
         let idle = self.board.pipe() == 0;
         let stamp = self.rate.on_send(now, idle);
         let record = self.board.retransmit(i, now, stamp);
-        if self.law.tracks_packets() {
-            self.board.note_track(i);
-        }
         // A part of it may have been acknowledged.
         let seq = record.seq.max(self.window.una());
         let out = Outgoing {
@@ -186,9 +183,6 @@ impl Sender {
         }
         let stamp = self.rate.on_send(now, self.board.pipe() == 0);
         self.board.transmit(seq, len + u32::from(fin), fin, now, stamp);
-        if self.law.tracks_packets() {
-            self.board.note_track(self.board.tail() - 1);
-        }
         let end = seq + u64::from(len) + u64::from(fin);
         self.window.on_sent(end);
         self.outbox.on_sent(len, fin, end, self.mss());
@@ -214,8 +208,9 @@ impl Sender {
     /// Nothing more may leave for now: why, and what to wait for.
     fn stop(&mut self, now: Time) {
         let sent = self.usage.take_sent();
-        if sent || self.in_flight() + self.mss() > self.cwnd() {
-            self.note_usage(now);
+        let limited = self.in_flight() + self.mss() > self.cwnd();
+        if sent || limited {
+            self.note_usage(now, limited);
         }
         if sent {
             self.schedule_probe(now, false);

@@ -46,9 +46,8 @@ impl Usage {
 }
 
 impl Sender {
-    /// The sender stops: what kept it back? (Linux `tcp_cwnd_validate`.)
-    pub(super) fn note_usage(&mut self, now: Time) {
-        let limited = self.in_flight() + self.mss() > self.cwnd();
+    /// The sender stops; `limited`: the window keeps it back (Linux `tcp_cwnd_validate`).
+    pub(super) fn note_usage(&mut self, now: Time, limited: bool) {
         let out = self.board.out().bytes;
         let usage = &mut self.usage;
         if self.window.una() >= usage.ends || limited || (!usage.limited && out > usage.max_out) {
