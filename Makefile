@@ -31,6 +31,7 @@ $(CURDIR)/.uv/bin/uv:
 
 # An edit to the core rebuilds it here (pyproject.toml, [tool.uv] cache-keys).
 setup: $(UV)
+	@[ -d .venv ] || echo "Setting up .venv and building the simulator: once, a minute or two on an idle machine." >&2
 	@$(UV) sync --locked --quiet || $(UV) sync --locked
 
 demo: setup
