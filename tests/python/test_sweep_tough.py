@@ -131,7 +131,6 @@ def test_killed_ten_times_at_random_moments(processes, undisturbed, tmp_path):
         if after:
             assert cclab.load(place).table("runs").height == len(after)
         before = after
-    assert len(before) < 120
     assert processes(sys.executable, "-c", SWEEP, file, place).wait(PATIENCE) == 0
     assert tables(place) == undisturbed
     assert not runs_twice(place)
