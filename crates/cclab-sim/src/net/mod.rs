@@ -8,6 +8,7 @@ pub mod config;
 mod delay;
 mod link;
 mod loss;
+pub mod medium;
 mod pipe;
 pub mod queue;
 mod service;

@@ -1,0 +1,117 @@
+//! Routing: how a station finds the next one. A protocol is one file; it knows what its station has heard, and nothing else.
+
+use super::{Parcel, ParcelId, Parcels, StationId};
+use cclab_algo::rng::Stream;
+use cclab_algo::{Duration, Time};
+
+/// A message of a routing protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {}
+
+/// The stations that a parcel is to pass, under source routing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceRoute {
+    /// From source to destination, both included.
+    pub stations: Vec<StationId>,
+    /// Which of them has it.
+    pub at: usize,
+    /// How often it was given another path on the way.
+    pub salvaged: u8,
+}
+
+impl SourceRoute {
+    /// Bytes of the DSR header and its option: 4 and 4, and 4 for each station in between (RFC 4728 §6.1, §6.7).
+    pub fn bytes(&self) -> u32 {
+        8 + 4 * self.stations.len().saturating_sub(2) as u32
+    }
+}
+
+/// Why a parcel is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The interface queue was full.
+    QueueFull,
+    /// The MAC gave up.
+    Unreachable,
+    /// Nobody knew a way.
+    NoRoute,
+    /// It had made all the hops that it may.
+    Expired,
+    /// It had waited too long for a route, or too many did.
+    Buffer,
+}
+
+/// What a protocol wants done.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Into the interface queue after this time, for a neighbour or for all. Messages go to its head.
+    Send {
+        /// Which.
+        parcel: ParcelId,
+        /// For whom; `None` is every neighbour.
+        next: Option<StationId>,
+        /// When.
+        after: Duration,
+    },
+    /// The parcel is gone.
+    Drop(ParcelId, Why),
+    /// This station had a route to `to`, and has none now. `parcel` had been on its way there; what becomes of it is said apart,
+    /// later. With `repairing` the station looks for another way and keeps what it has for `to`.
+    RouteLost {
+        /// Whereto.
+        to: StationId,
+        /// What could not be sent.
+        parcel: Option<ParcelId>,
+        /// Whether it looks for another way by itself.
+        repairing: bool,
+    },
+    /// This station had no route to `to` and has one now, or one of another length.
+    RouteFound {
+        /// Whereto.
+        to: StationId,
+        /// How far.
+        hops: u8,
+    },
+}
+
+/// What a protocol may use of its station.
+pub struct Context<'a> {
+    /// The station.
+    pub me: StationId,
+    /// The medium's parcels.
+    pub parcels: &'a mut Parcels,
+    /// Takes what waits in the station's interface queue for this neighbour out of it, first come first.
+    pub recall: &'a mut dyn FnMut(StationId) -> Vec<ParcelId>,
+    /// The station's own random stream for routing.
+    pub rng: &'a mut Stream,
+    /// What is to be done, in this order.
+    pub out: &'a mut Vec<Action>,
+}
+
+/// A routing protocol at one station.
+pub trait Routing: Send {
+    /// A parcel for another station is to go on from here. It comes from this host, or `from` a neighbour, and is not a message.
+    fn forward(&mut self, now: Time, parcel: ParcelId, from: Option<StationId>, cx: &mut Context);
+    /// A message reached this station from a neighbour. It stays the medium's: answer with new parcels.
+    fn on_message(&mut self, now: Time, message: &Parcel, from: StationId, cx: &mut Context);
+    /// The MAC gave up sending this parcel to `next`; the parcel is the protocol's again.
+    fn on_failure(&mut self, now: Time, parcel: ParcelId, next: StationId, cx: &mut Context);
+    /// A frame for another station was heard, from a neighbour to `to`. Told only if [`overhears`](Self::overhears).
+    fn on_overheard(&mut self, _now: Time, _parcel: &Parcel, _from: StationId, _to: StationId, _cx: &mut Context) {}
+    /// Whether frames for other stations are of interest.
+    fn overhears(&self) -> bool {
+        false
+    }
+    /// Does what is due; harmless when nothing is.
+    fn on_timer(&mut self, _now: Time, _cx: &mut Context) {}
+    /// When [`on_timer`](Self::on_timer) wants to be called.
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
+    /// The neighbour to which a parcel for `to` would go now, and how many hops it is from here to there.
+    fn next_hop(&self, now: Time, to: StationId) -> Option<(StationId, u8)>;
+    /// Parcels that it keeps.
+    fn held(&self) -> usize {
+        0
+    }
+}
