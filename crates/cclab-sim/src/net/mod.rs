@@ -6,6 +6,7 @@
 
 pub mod config;
 mod delay;
+pub mod field;
 mod link;
 mod loss;
 pub mod medium;

@@ -65,7 +65,7 @@ impl QueueSpec {
     /// The queue of the checked scenario.
     pub(super) fn build(&self, rate: Option<Rate>, around: &Surroundings) -> Queue {
         let around = Around { rate, rtt: around.rtt, packet: around.packet };
-        (self.entry.build)(&self.params, &around).of(|| self.params.clone().resolved(&around))
+        (self.entry.build)(&self.params, &around).of(|| self.params.clone().resolved(|amount| around.resolved(amount)))
     }
 
     /// Notes values that contradict each other.

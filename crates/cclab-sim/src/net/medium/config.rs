@@ -1,6 +1,8 @@
 //! What a medium is made of.
 
 use super::StationId;
+use super::routing::{self, Entry};
+use crate::net::field::Params;
 use cclab_algo::{Duration, Rate, Time};
 
 /// A radio medium and its stations.
@@ -166,13 +168,25 @@ pub enum Backoff {
     Ns2,
 }
 
-/// How stations find their ways.
+/// How stations find their ways: a protocol, and what its fields hold.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Routing {
-    /// Shortest ways over the stations that are in range at the start, never changed.
-    Static,
-    /// Every station reaches every other one at once, or not at all: an access point and its stations.
-    Direct,
+pub struct Routing {
+    /// The protocol.
+    pub entry: &'static Entry,
+    /// Its fields.
+    pub params: Params,
+}
+
+impl Routing {
+    /// A protocol with its defaults.
+    pub fn new(entry: &'static Entry) -> Routing {
+        Routing { entry, params: Params::new(entry.fields, &vec![None; entry.fields.len()]) }
+    }
+
+    /// The protocol at every station; `neighbours` are those that decode each other at the start, sorted.
+    pub fn start(&self, neighbours: &[Vec<StationId>]) -> Vec<Box<dyn routing::Routing>> {
+        (self.entry.start)(&self.params, neighbours)
+    }
 }
 
 /// A pair of stations: where a route enters a medium, and where it leaves it.

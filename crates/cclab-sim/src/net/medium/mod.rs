@@ -29,7 +29,7 @@ pub struct Parcel {
     pub source: StationId,
     /// Where it leaves it; `None` is every neighbour.
     pub destination: Option<StationId>,
-    /// Hops that it may still make.
+    /// Hops that it may still make; the medium counts them down where it arrives.
     pub ttl: u8,
     /// Hops made.
     pub hops: u8,

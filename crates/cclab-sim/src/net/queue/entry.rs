@@ -1,6 +1,6 @@
 //! A discipline as the registry knows it.
 
-use super::field::{Amount, Field, Params};
+use super::field::{Amount, Field, Params, Refusal};
 use super::{Limit, Queue};
 use crate::wire::Packet;
 use cclab_algo::{Duration, Rate};
@@ -25,8 +25,6 @@ pub struct Entry {
 
 /// All packets leave in the order in which they came.
 pub const FIFO: fn(&Packet) -> u64 = |_| 0;
-/// No value contradicts another.
-pub const FREE: fn(&Params) -> Result<(), Refusal> = |_| Ok(());
 
 /// Where a queue stands: what automatic values and amounts relative to a BDP come to.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +51,14 @@ impl Around {
         }
     }
 
+    /// The same, in packets or bytes; an infinite one is the most bytes that can be counted.
+    pub fn resolved(&self, amount: Amount) -> Amount {
+        match self.resolve(amount) {
+            Limit::Packets(n) => Amount::Packets(n),
+            Limit::Bytes(n) => Amount::Bytes(n),
+        }
+    }
+
     /// The field `limit`.
     pub fn limit(&self, params: &Params) -> Limit {
         params.get::<Option<Amount>>("limit").map_or(Limit::UNLIMITED, |limit| self.resolve(limit))
@@ -64,23 +70,4 @@ pub fn bdp_bytes(rate: Rate, rtt: Duration, billionths: u64) -> u64 {
     let bits_ns = u128::from(rate.0) * u128::from(rtt.0);
     let scaled = bits_ns.checked_mul(u128::from(billionths)).map(|x| x / (8 * 1_000_000_000 * 1_000_000_000));
     scaled.and_then(|x| u64::try_from(x).ok()).unwrap_or(u64::MAX)
-}
-
-/// Why values are refused that are right by themselves: they contradict each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The field that is to blame.
-    pub field: &'static str,
-    /// What is wrong with it; `{name}` stands for what the field `name` was given.
-    pub message: &'static str,
-}
-
-impl Refusal {
-    /// Refuses what this field was given if `contradicts`.
-    ///
-    /// # Errors
-    /// It does.
-    pub fn when(contradicts: bool, field: &'static str, message: &'static str) -> Result<(), Refusal> {
-        if contradicts { Err(Refusal { field, message }) } else { Ok(()) }
-    }
 }

@@ -14,7 +14,6 @@ pub mod codel;
 pub mod droptail;
 pub mod dualpi2;
 mod entry;
-pub mod field;
 pub mod fq_codel;
 pub mod pie;
 pub mod quick_start;
@@ -22,7 +21,8 @@ pub mod red;
 pub mod step;
 pub mod xcp;
 
-pub use entry::{Around, Entry, FIFO, FREE, Refusal, bdp_bytes};
+pub use super::field::{self, FREE, Refusal};
+pub use entry::{Around, Entry, FIFO, bdp_bytes};
 
 use self::field::{Amount, Field, Params, Value};
 use super::Reason;

@@ -1,8 +1,20 @@
 //! Routing: how a station finds the next one. A protocol is one file; it knows what its station has heard, and nothing else.
+//!
+//! To add one: a file beside this one, a `mod` line and an entry in [`REGISTRY`]; a variant of [`Message`] if it has any.
+
+pub mod direct;
+mod entry;
+pub mod static_routes;
+
+pub use entry::Entry;
 
 use super::{Parcel, ParcelId, Parcels, StationId};
+use crate::wire::Packet;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
+
+/// Every routing protocol there is, in the order in which `cclab list routing` shows them.
+pub static REGISTRY: &[Entry] = &[static_routes::ENTRY, direct::ENTRY];
 
 /// A message of a routing protocol.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,12 +100,43 @@ pub struct Context<'a> {
     pub out: &'a mut Vec<Action>,
 }
 
+impl Context<'_> {
+    /// To a neighbour, at once.
+    pub fn send(&mut self, parcel: ParcelId, next: StationId) {
+        self.out.push(Action::Send { parcel, next: Some(next), after: Duration::ZERO });
+    }
+
+    /// The parcel is gone.
+    pub fn drop(&mut self, parcel: ParcelId, why: Why) {
+        self.out.push(Action::Drop(parcel, why));
+    }
+
+    /// Sends a message of `bytes` with its IP header to `next`, or to every neighbour; it may make `ttl` hops.
+    pub fn tell(&mut self, now: Time, message: Message, bytes: u32, ttl: u8, next: Option<StationId>, after: Duration) {
+        let parcel = self.parcels.insert(Parcel {
+            packet: Packet::udp(Packet::NO_FLOW as usize, now, 0, bytes),
+            source: self.me,
+            destination: next,
+            ttl,
+            hops: 0,
+            message: Some(Box::new(message)),
+            path: None,
+        });
+        self.out.push(Action::Send { parcel, next, after });
+    }
+}
+
 /// A routing protocol at one station.
+///
+/// The medium counts: a parcel that reaches a station has made a hop more and may make one less. One of a flow that may make none
+/// and is not at its destination the medium drops; a message is told always, and the protocol looks whether it may go on.
 pub trait Routing: Send {
     /// A parcel for another station is to go on from here. It comes from this host, or `from` a neighbour, and is not a message.
     fn forward(&mut self, now: Time, parcel: ParcelId, from: Option<StationId>, cx: &mut Context);
     /// A message reached this station from a neighbour. It stays the medium's: answer with new parcels.
-    fn on_message(&mut self, now: Time, message: &Parcel, from: StationId, cx: &mut Context);
+    fn on_message(&mut self, _now: Time, _message: &Parcel, _from: StationId, _cx: &mut Context) {}
+    /// A parcel reached this station, its destination, from a neighbour, and is not a message.
+    fn on_arrival(&mut self, _now: Time, _parcel: &Parcel, _from: StationId, _cx: &mut Context) {}
     /// The MAC gave up sending this parcel to `next`; the parcel is the protocol's again.
     fn on_failure(&mut self, now: Time, parcel: ParcelId, next: StationId, cx: &mut Context);
     /// A frame for another station was heard, from a neighbour to `to`. Told only if [`overhears`](Self::overhears).

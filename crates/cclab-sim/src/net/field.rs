@@ -1,8 +1,8 @@
-//! Fields of a discipline: what each may hold, within which bounds, and what it holds unless it is told.
+//! Fields of what a registry lists, a queue discipline or a routing protocol: what each may hold, within which bounds, and what it
+//! holds unless it is told.
 //!
 //! Nothing here knows how a value is written; the scenario reader does.
 
-use super::{Around, Limit};
 use cclab_algo::Duration;
 use std::cmp::Ordering;
 
@@ -105,8 +105,8 @@ pub enum Value {
     Word(&'static str),
 }
 
-/// A field of a discipline.
-#[derive(Clone, Copy, Debug)]
+/// A field.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Field {
     /// Name in scenario files.
     pub name: &'static str,
@@ -188,8 +188,8 @@ impl Field {
     }
 }
 
-/// The values of all fields of a discipline.
-#[derive(Clone, Debug)]
+/// The values of all fields of an entry.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Params {
     fields: &'static [Field],
     values: Vec<Value>,
@@ -228,20 +228,17 @@ impl Params {
         index.unwrap_or_else(|| unreachable!("\"{name}\" is not declared"))
     }
 
-    /// A value; `None` for the word in the place of one. Panics if the discipline asks for what it did not declare.
+    /// A value; `None` for the word in the place of one. Panics if one asks for what it did not declare.
     pub fn get<T: Held>(&self, name: &str) -> T {
         let value = self.values[self.index(name)];
         T::held(value).unwrap_or_else(|| unreachable!("\"{name}\" is declared as another kind, found {value:?}"))
     }
 
-    /// These, with every amount in packets or bytes.
-    pub fn resolved(mut self, around: &Around) -> Params {
+    /// These, with every amount as `resolve` gives it.
+    pub fn resolved(mut self, resolve: impl Fn(Amount) -> Amount) -> Params {
         for value in &mut self.values {
             if let Value::Amount(amount) = value {
-                *amount = match around.resolve(*amount) {
-                    Limit::Packets(n) => Amount::Packets(n),
-                    Limit::Bytes(n) => Amount::Bytes(n),
-                };
+                *amount = resolve(*amount);
             }
         }
         self
@@ -312,3 +309,25 @@ impl<T: Held> Held for Option<T> {
         }
     }
 }
+
+/// Why values are refused that are right by themselves: they contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The field that is to blame.
+    pub field: &'static str,
+    /// What is wrong with it; `{name}` stands for what the field `name` was given.
+    pub message: &'static str,
+}
+
+impl Refusal {
+    /// Refuses what this field was given if `contradicts`.
+    ///
+    /// # Errors
+    /// It does.
+    pub fn when(contradicts: bool, field: &'static str, message: &'static str) -> Result<(), Refusal> {
+        if contradicts { Err(Refusal { field, message }) } else { Ok(()) }
+    }
+}
+
+/// No value contradicts another.
+pub const FREE: fn(&Params) -> Result<(), Refusal> = |_| Ok(());
