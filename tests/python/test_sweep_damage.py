@@ -1,6 +1,7 @@
 """Stores that are not what was written, and places where nothing can be written: a clear sentence each, nothing lost."""
 
 import contextlib
+import itertools
 import os
 import random
 import shutil
@@ -8,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import cclab
 from cclab.sweep import database
 from cclab.sweep.database import FILE
 from cclab.sweep.mend import mend
+from cclab.sweep.pack import Row
 from cclab.sweep.store import Store, Writer
 from conftest import CLAB, write
 
@@ -83,6 +86,12 @@ def flip(file: Path, chance: random.Random) -> None:
     data = bytearray(file.read_bytes())
     bit = chance.randrange(len(data) * 8)
     data[bit // 8] ^= 1 << bit % 8
+    file.write_bytes(data)
+
+
+def damage(file: Path, where: bytes) -> None:
+    data = bytearray(file.read_bytes())
+    data[data.index(where) + len(where) - 1] ^= 1
     file.write_bytes(data)
 
 
@@ -233,14 +242,182 @@ def test_nothing_is_mended_under_a_sweep(whole, tmp_path):
     assert mend(place)[0] == 79
 
 
-def test_nothing_whole_is_told(study, whole, tmp_path):
+@pytest.mark.parametrize("content", [None, b"", b"dear diary, " * 1000])
+def test_nothing_is_whole(cli, study, whole, good, tmp_path, content):
+    """What the error promises is done: what is whole is kept, be it nothing, and the rest is run again."""
     place = copy(whole, tmp_path / "store")
-    os.truncate(place / FILE, 5000)
+    if content is None:
+        os.truncate(place / FILE, 5000)
+    else:
+        (place / FILE).write_bytes(content)
     before = (place / FILE).read_bytes()
-    with pytest.raises(cclab.ResultError, match="nothing in it is whole; remove it, and everything is run again"):
+    status, _, err = cli("sweep", place, "--mend")
+    assert status == 2  # the study was in it
+    aside = place / "sweep.damaged-1.sqlite"
+    assert f"nothing was whole; as it was, the store is {aside}" in err
+    assert aside.read_bytes() == before
+    study.run(place)
+    assert tables(place) == good
+
+
+def test_another_layout_is_not_mended(whole, tmp_path):
+    place = copy(whole, tmp_path / "store")
+    with contextlib.closing(sqlite3.connect(place / FILE)) as later:
+        later.execute("PRAGMA user_version = 3")
+    with pytest.raises(cclab.ResultError, match="written in layout 3; this cclab reads layout 2"):
         mend(place)
     assert [path.name for path in place.iterdir()] == [FILE]
-    assert (place / FILE).read_bytes() == before
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from cclab.sweep import mend
+at, module, name = int(sys.argv[2]), *sys.argv[3].split(".")
+
+def counted(*args, _call=getattr(getattr(mend, module), name)):
+    global at
+    if (at := at - 1) < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return _call(*args)
+
+setattr(getattr(mend, module), name, counted)
+mend.mend(Path(sys.argv[1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def half(killed, tmp_path_factory) -> Path:
+    """As `killed`, but half of it is in the database itself."""
+    place, left = copy(killed, tmp_path_factory.mktemp("ahead") / "half"), tmp_path_factory.mktemp("half")
+    with database.reading(place / FILE) as connection:
+        rows = list(_whole(connection))
+    with contextlib.closing(sqlite3.connect(place / FILE)) as shrunk, shrunk:
+        shrunk.execute("DELETE FROM runs")
+        shrunk.execute("UPDATE seal SET runs = 0, checksum = ?", [database.checksum(0)])
+    with contextlib.closing(Writer(place)) as writer:
+        writer.turn(rows[:40], lambda _: ())
+        writer._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        writer.turn(rows[40:], lambda _: ())
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{place / FILE}{suffix}", f"{left / FILE}{suffix}")
+    damage(left / FILE, rows[0].key.encode())
+    return left
+
+
+@pytest.mark.parametrize("call", ["database.copy", "os.replace"])
+def test_mending_may_be_killed(study, half, good, tmp_path, call):
+    """Before any of these steps: nothing is lost that mending would have kept, and nothing of it is left."""
+    place = tmp_path / "store"
+    for steps in itertools.count():
+        copy(half, place)
+        command = [sys.executable, "-c", KILLED, str(place), str(steps), call]
+        done = subprocess.run(command, check=False, timeout=60)
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL
+        assert (place / database.MENDING).is_dir()
+        if steps % 2:
+            with contextlib.suppress(cclab.ResultError):
+                Writer(place).close()
+        else:
+            assert mend(place)[0] == 79
+        assert not [path for path in place.iterdir() if not path.name.startswith(("sweep.sqlite", "sweep.damaged"))]
+        mend(place)
+        study.run(place)
+        assert tables(place) == good
+        assert Store(place).log().last == 80
+    assert steps >= 2
+
+
+def test_nobody_opens_what_is_being_mended(study, whole, tmp_path, monkeypatch):
+    """Until the new store is in its place; whoever comes earlier is told to wait."""
+    place, said = copy(whole, tmp_path / "store"), []
+    os.truncate(place / FILE, (place / FILE).stat().st_size - 4096)
+    replace = os.replace
+
+    def tried(*args):
+        for use in (Writer, mend):
+            with pytest.raises(cclab.ResultError, match="is being mended; wait until that has ended") as error:
+                use(place)
+            said.append(error)
+        replace(*args)
+
+    monkeypatch.setattr("cclab.sweep.mend.os.replace", tried)
+    assert mend(place)
+    assert len(said) >= 4
+    assert study.run(place).status()["finished"] == 40
+
+
+def test_what_was_written_last_is_kept_where_the_header_is_damaged(tmp_path):
+    """It lies in the log alone, and so does no header."""
+    place, left = tmp_path / "store", tmp_path / "left"
+    left.mkdir()
+    rows = [Row(key, None, b"it failed") for key in "abc"]
+    with contextlib.closing(Writer(place)) as writer:
+        writer.turn(rows[:2], lambda _: ())
+        writer._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        writer.turn(rows[2:], lambda _: ())
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{place / FILE}{suffix}", f"{left / FILE}{suffix}")
+    damage(left / FILE, b"SQLite")
+    assert mend(left)[0] == 3
+    assert Store(left).log().errors.keys() == set("abc")
+
+
+def test_no_journal_of_the_damaged_store_is_left_beside_the_new_one(whole, tmp_path):
+    """A disk without shared memory has a rollback journal; what is left of one would be rolled back into the new store."""
+    place = copy(whole, tmp_path / "store")
+    with contextlib.closing(sqlite3.connect(place / FILE, isolation_level=None)) as dying:
+        dying.execute("PRAGMA journal_mode = DELETE")
+        dying.execute("PRAGMA cache_spill = 1")
+        dying.execute("PRAGMA cache_size = 1")
+        dying.execute("BEGIN")
+        dying.execute("UPDATE runs SET data = zeroblob(2000)")
+        copy(place, tmp_path / "killed")
+    place = tmp_path / "killed"
+    assert Path(f"{place / FILE}-journal").stat().st_size > 4096
+    damage(place / FILE, b'"cubic"')  # in the study
+    assert mend(place)[0] == 80
+    Store(place).check()
+    assert not Path(f"{place / FILE}-journal").exists()
+
+
+def test_a_copy_beside_a_writer_is_of_one_moment(tmp_path, monkeypatch):
+    """Where a folder cannot be written a copy is read. The log is put in place every few pages here, and begun anew."""
+    place, written, left, chance = tmp_path / "store", threading.Event(), threading.Event(), random.Random(SEED)
+
+    def write_on() -> None:
+        with contextlib.closing(Writer(place)) as writer:
+            writer._connection.execute("PRAGMA wal_autocheckpoint = 2")
+            writer._connection.execute("PRAGMA synchronous = OFF")
+            while not left.wait(0.2 if chance.random() < 0.05 else 0.001):
+                writer.turn([Row("a", None, bytes(5000))], lambda _: ())
+                written.set()
+
+    def slowly(*args: object, _copy=shutil.copyfile) -> None:
+        _copy(*args)
+        time.sleep(0.01)
+
+    monkeypatch.setattr(shutil, "copyfile", slowly)
+    writing = threading.Thread(target=write_on)
+    writing.start()
+    try:
+        assert written.wait(60.0)
+        seen = set()
+        for i in range(20):
+            (folder := tmp_path / str(i)).mkdir()
+            database.copy(place / FILE, folder / FILE)
+            Store(folder).check()
+            seen.add(Store(folder).log().last)
+        assert len(seen) > 1
+        monkeypatch.setattr(database, "PATIENCE", 0.05)
+        monkeypatch.setattr(database, "_contents", lambda _: [os.urandom(8)])
+        with pytest.raises(cclab.ResultError, match=r"is being written, and could not be copied for 0.05 s"):
+            database.copy(place / FILE, tmp_path / FILE)
+    finally:
+        left.set()
+        writing.join()
 
 
 # Where nothing can be written.

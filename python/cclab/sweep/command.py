@@ -52,7 +52,8 @@ def _mend(place: Path) -> None:
     if mended is None:
         note(f"{place}: nothing is damaged.")
     else:
-        note(f"{place}: {mended[0]:,} runs were whole and are kept; as it was, the store is {mended[1]}.")
+        kept = f"{mended[0]:,} runs were whole and are kept" if mended[0] else "nothing was whole"
+        note(f"{place}: {kept}; as it was, the store is {mended[1]}.")
 
 
 def _how_to_go_on(source: Path, place: Path) -> str:

@@ -19,6 +19,8 @@ from pathlib import Path
 from cclab.errors import ResultError
 
 FILE = "sweep.sqlite"
+PARTS = ("", "-wal", "-journal")  # what is written is in these files together
+MENDING = "sweep.mending"  # beside it, a folder
 LAYOUT = 2  # of the tables below; 1 was a folder of Parquet files
 PATIENCE = 30.0  # seconds that another program may keep it locked
 _APPLICATION = 0x63636C62  # "cclb", in the header of the file
@@ -43,9 +45,13 @@ def checksum(*values: object, data: object = b"") -> bytes:
 KEPT = "what was finished is kept, and the same command goes on from there"
 
 
-def damaged(file: Path, what: str) -> ResultError:
-    """The error that it cannot be what was written."""
-    return ResultError(
+class Damaged(ResultError):
+    """It cannot be what was written."""
+
+
+def damaged(file: Path, what: str) -> Damaged:
+    """The error that says so, and what to do."""
+    return Damaged(
         f"{file}: is damaged ({what}); the sweep started again with --mend keeps what is whole and runs the rest again"
     )
 
@@ -94,13 +100,43 @@ def reading(file: Path) -> Iterator[sqlite3.Connection]:
                 raise
             # Its sweep was killed, and SQLite may not put the folder in order: a copy can be.
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cclab-store-")))
-            for suffix in ("", "-wal", "-journal"):
-                with contextlib.suppress(FileNotFoundError):
-                    shutil.copyfile(f"{file}{suffix}", folder / f"{FILE}{suffix}")
+            copy(file, folder / FILE)
             connection = stack.enter_context(contextlib.closing(_connected(folder / FILE, "rw")))
             connection.execute("BEGIN")
             _check(connection, file)
         yield connection
+
+
+def copy(file: Path, to: Path) -> None:
+    """Copy it, with what of it is not in the one file, as it was at one moment.
+
+    Raises:
+        ResultError: it is being written all the time.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        for suffix in PARTS:
+            Path(f"{to}{suffix}").unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(f"{file}{suffix}", f"{to}{suffix}")
+        if _contents(file) == _contents(to):  # nothing was written from the first reading of one to the last of another
+            return
+        if time.monotonic() > until:
+            raise ResultError(
+                f"{file}: is being written, and could not be copied for {PATIENCE:g} s; end its sweep first"
+            )
+        time.sleep(0.01)
+
+
+def _contents(file: Path) -> list[bytes | None]:
+    found: list[bytes | None] = []
+    for part in (Path(f"{file}{suffix}") for suffix in PARTS):
+        try:
+            with open(part, "rb") as opened:
+                found.append(hashlib.file_digest(opened, "blake2b").digest())
+        except FileNotFoundError:
+            found.append(None)
+    return found
 
 
 def writing(file: Path) -> sqlite3.Connection:
@@ -163,6 +199,24 @@ def lock(file: Path) -> sqlite3.Connection | None:
                 raise
             return None
         return connection
+
+
+@contextlib.contextmanager
+def mending(place: Path) -> Iterator[Path]:
+    """A new folder for what is made of a damaged store; nobody else mends meanwhile, and what others left is removed.
+
+    Raises:
+        ResultError: somebody else mends it.
+    """
+    above = place / MENDING
+    above.mkdir(exist_ok=True)
+    if (held := lock(above / "lock")) is None:
+        raise ResultError(f"{place}: is being mended; wait until that has ended")
+    try:
+        yield Path(tempfile.mkdtemp(dir=above))
+    finally:
+        shutil.rmtree(above, ignore_errors=True)
+        held.close()
 
 
 def _connected(file: Path, mode: str, patience: float = PATIENCE) -> sqlite3.Connection:

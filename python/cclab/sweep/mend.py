@@ -6,9 +6,7 @@ import contextlib
 import itertools
 import json
 import os
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,49 +28,48 @@ def mend(place: Path) -> tuple[int, Path] | None:
         How many runs are kept, and where the damaged store is; `None` where nothing is damaged.
 
     Raises:
-        ResultError: nothing in it is whole, or a sweep goes on.
+        ResultError: a sweep goes on, or somebody else mends it.
     """
     store = Store(place)
     if _is_whole(store):
         return None
-    for file in place.glob("sweep-*.lock"):
-        if (lock := database.lock(file)) is None:
-            raise ResultError(f"{place}: a sweep goes on here; end it first")
-        lock.close()
-    aside = next(path for n in itertools.count(1) if not (path := place / f"sweep.damaged-{n}.sqlite").exists())
-    with errors_name(place), tempfile.TemporaryDirectory(prefix="sweep.mending-", dir=place) as folder:
-        for suffix in ("", "-wal"):
+    with errors_name(place), database.mending(place) as folder:
+        for file in place.glob("sweep-*.lock"):  # one that begins from now on sees that this is being mended
+            if (lock := database.lock(file)) is None:
+                raise ResultError(f"{place}: a sweep goes on here; end it first")
+            lock.close()
+        database.copy(store.file, folder / "damaged")
+        earlier = list(place.glob("sweep.damaged-*.sqlite"))  # where one was killed, this may have what is not here now
+        kept = _saved([*earlier, folder / "damaged"], folder / "new")
+        aside = next(path for n in itertools.count(1) if (path := place / f"sweep.damaged-{n}.sqlite") not in earlier)
+        for suffix in database.PARTS:
             with contextlib.suppress(FileNotFoundError):
-                shutil.copyfile(f"{store.file}{suffix}", f"{aside}{suffix}")
-        if not (kept := _saved(aside, Path(folder))):
-            for suffix in ("", "-wal", "-shm"):
-                Path(f"{aside}{suffix}").unlink(missing_ok=True)
-            raise ResultError(f"{store.file}: nothing in it is whole; remove it, and everything is run again")
-        for suffix in ("-wal", "-shm"):  # or they would be taken for the new one's
+                os.replace(folder / f"damaged{suffix}", f"{aside}{suffix}")
+        for suffix in (*database.PARTS[1:], "-shm"):  # or they would be taken for the new one's
             Path(f"{store.file}{suffix}").unlink(missing_ok=True)
-        os.replace(Path(folder) / FILE, store.file)
+        os.replace(folder / "new" / FILE, store.file)
     return kept, aside
 
 
 def _is_whole(store: Store) -> bool:
     try:
         store.check()
-    except ResultError:
+    except database.Damaged:
         return False
     return True
 
 
-def _saved(damaged: Path, place: Path) -> int:
-    """Make a store of what is whole in a file; how many runs that is."""
+def _saved(sources: list[Path], place: Path) -> int:
+    """Make a store of what is whole in files; how many runs that is."""
     Writer(place).close()
     first = (place / FILE).read_bytes()[:_PAGE]
     repaired = place / "repaired"
-    shutil.copyfile(damaged, repaired)
+    database.copy(sources[-1], repaired)
     with open(repaired, "r+b") as file:
         file.write(first[:28] + bytes(4) + first[32:])  # no number of pages: SQLite counts them itself
     with contextlib.closing(Writer(place)) as writer:
         kept: set[str] = set()
-        for source in (damaged, repaired):  # what the one cannot read the other may
+        for source in (*sources, repaired):  # what the one cannot read the other may
             with contextlib.suppress(ResultError), database.reading(source) as connection:
                 _copy(connection, writer, kept)
     return len(kept)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from cclab.errors import ResultError
 from cclab.folders import errors_name
 from cclab.sweep import database
-from cclab.sweep.database import FILE, checksum, damaged
+from cclab.sweep.database import FILE, MENDING, checksum, damaged
 from cclab.sweep.pack import Row, Shape
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 FAILED = -1  # the shape of a run that has none
 _EARLIER = "sweep.json"  # of a store of Parquet files
-_OURS = re.compile(r"sweep(\.damaged-\d+)?\.sqlite(-wal|-shm|-journal)?|sweep-\w+\.lock|samples|report\.html")
+_OURS = re.compile(
+    r"sweep(\.damaged-\d+)?\.sqlite(-wal|-shm|-journal)?|sweep-\w+\.lock|sweep\.mending|samples|report\.html"
+)
 _NAME = re.compile(r"[0-9a-f]{16}")
 _AFTER = "SELECT id, key, shape, wall_s, cpu_s, data, checksum FROM runs WHERE id > ? ORDER BY id"
 
@@ -185,6 +187,7 @@ class Writer:
         self._name = secrets.token_hex(8)
         self._shapes: dict[str, int] = {}
         self._lock: sqlite3.Connection | None = None
+        self._refuse_mended()
         self._connection = database.writing(self.file)
         self._opened = self.file.stat()
         try:
@@ -197,10 +200,17 @@ class Writer:
                 for file in self.place.glob("sweep-*.lock"):
                     self._lives(file.stem.removeprefix("sweep-"))
                 self._lock = database.lock(self._lock_of(self._name))
+                self._refuse_mended()  # again: from now on who would mend it sees the lock
                 self._connection.execute("INSERT INTO sweeps (name, keys) VALUES (?, '')", [self._name])
         except BaseException:
             self.close()
             raise
+
+    def _refuse_mended(self) -> None:
+        """Not while it is mended; what is left of one who was killed while he did is removed."""
+        if (self.place / MENDING).exists():
+            with errors_name(self.place), database.mending(self.place):
+                pass
 
     def put_study(self, about: Mapping[str, Any]) -> None:
         """Keep the study and its plan; those of an earlier study of this folder give way, its runs do not."""
