@@ -12,7 +12,7 @@ use cclab_algo::{Duration, cc};
 use cclab_sim::scenario::{AppliesTo, Link, Loss, LossModel, Sampling, Traffic};
 use cclab_sim::tcp::Config;
 use response::{Aimd, Curve, HSTCP, RENO, SCALABLE};
-use support::{flow, link, path, run, two_flows};
+use support::{flow, link, path, run, two_flows, two_flows_with};
 
 /// At 42 ms: utilisation within two points, each flow within 15 %.
 fn at_42_ms(cc: &str, flows: [f64; 2], utilisation: f64) {
@@ -23,12 +23,11 @@ fn at_42_ms(cc: &str, flows: [f64; 2], utilisation: f64) {
     }
 }
 
-/// At 162 ms, with sawteeth of minutes: utilisation within three points, and the first flow ahead, or as in ns-2 both equal (within a tenth).
-fn at_162_ms(cc: &str, utilisation: f64, equal: bool) {
+/// At 162 ms, with sawteeth of minutes: utilisation within three points, and the first flow ahead.
+fn at_162_ms(cc: &str, utilisation: f64) {
     let (ours, used) = two_flows(cc, 162, 50, 200);
     assert!((used - utilisation).abs() <= 0.03, "{cc}: utilisation {used}, ns-2 {utilisation}");
-    let ahead = ours[0] / ours[1];
-    assert!(if equal { (0.9..1.1).contains(&ahead) } else { ahead > 1.1 }, "{cc}: {ours:?} Mbit/s");
+    assert!(ours[0] > 1.1 * ours[1], "{cc}: {ours:?} Mbit/s");
 }
 
 #[test]
@@ -39,21 +38,27 @@ fn two_sack_flows_at_42_ms_as_in_ns2() {
 #[test]
 fn two_bic_flows() {
     at_42_ms("bic", [120.63, 120.79], 0.9987);
-    at_162_ms("bic", 0.9985, false);
+    at_162_ms("bic", 0.9985);
 }
 
 #[test]
 fn two_hstcp_flows() {
     at_42_ms("hstcp", [112.30, 111.98], 0.9280);
-    at_162_ms("hstcp", 0.9570, false);
+    at_162_ms("hstcp", 0.9570);
 }
 
 /// H-TCP fills the link because its back-off adapts: with it ours is at ns-2's 0.9919; without, half is left of 1.2 BDP
 /// and the link idles. ns-3.48's 0.8545 is between the two.
+///
+/// At 162 ms both flows are equal in ns-2 (119.80 and 119.50 Mbit/s). With an ACK for each packet the first has here
+/// 1.010 times the second's goodput (1.007 to 1.013, 95 % over twenty seeds that move starts and sendings; standard deviation
+/// 0.006): within three hundredths. With an ACK for two it has 0.975 (0.960 to 0.990, 0.032), and one run says little.
 #[test]
 fn two_htcp_flows() {
     at_42_ms("htcp", [119.86, 119.84], 0.9919);
-    at_162_ms("htcp", 0.9902, true);
+    let (ours, used) = two_flows_with("ack_every = 1\ninitial_window = 2", "htcp", 162, 50, 200);
+    assert!((used - 0.9902).abs() <= 0.005, "utilisation {used}");
+    assert!((ours[0] / ours[1] - 1.0).abs() <= 0.03, "{ours:?} Mbit/s");
     let (_, half) = two_flows("{ name = \"htcp\", adaptive_backoff = false }", 42, 50, 110);
     assert!(half < 0.8545, "utilisation {half}");
 }

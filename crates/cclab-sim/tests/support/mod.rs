@@ -77,6 +77,11 @@ pub fn run(scenario: &Scenario) -> RunResult {
 /// Goodputs in Mbit/s and utilisation, from `warmup` to `end` seconds, of two flows of one algorithm (a name, or a table
 /// in TOML), the second a second later: 250 Mbit/s, a fifth of a BDP of buffer, packets of 1500 bytes.
 pub fn two_flows(cc: &str, rtt_ms: u32, warmup: u32, end: u32) -> ([f64; 2], f64) {
+    two_flows_with("", cc, rtt_ms, warmup, end)
+}
+
+/// The same, with further fields of both flows.
+pub fn two_flows_with(fields: &str, cc: &str, rtt_ms: u32, warmup: u32, end: u32) -> ([f64; 2], f64) {
     let cc = if cc.starts_with('{') { cc.to_string() } else { format!("\"{cc}\"") };
     let toml = format!(
         r#"
@@ -92,9 +97,11 @@ pub fn two_flows(cc: &str, rtt_ms: u32, warmup: u32, end: u32) -> ([f64; 2], f64
         access = {{ rate = "1 Gbit/s", delay = "1 ms" }}
         [[flows]]
         cc = {cc}
+        {fields}
         [[flows]]
         cc = {cc}
         start = "1 s"
+        {fields}
         "#
     );
     let result = run(&Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}")));
