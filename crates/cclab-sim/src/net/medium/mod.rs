@@ -4,6 +4,8 @@
 //! A [`Parcel`] is what stations pass on: an IP packet of a flow, a message of a routing protocol, or a notice to a sender.
 
 pub mod config;
+pub mod mobility;
+pub mod profile;
 pub mod routing;
 
 use crate::wire::Packet;
