@@ -1,5 +1,6 @@
 //! What a network is made of: links, their impairments, their changes over time.
 
+pub use super::medium::config::{Crossing, Medium};
 use super::queue::Queue;
 use cclab_algo::{Duration, Rate, Time};
 

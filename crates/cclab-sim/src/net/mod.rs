@@ -1,4 +1,4 @@
-//! The network: links joined by routes, and the packets on them.
+//! The network: links and media joined by routes, and the packets on them.
 //!
 //! `Network::carry` takes a packet from hop to hop until it is under way on a link, is gone, or has reached
 //! its host. A link that is infinitely fast and has no delay hands a packet on at once, without an event.
@@ -17,6 +17,8 @@ mod table;
 
 pub use link::{Link, Outcome, Pending};
 pub use loss::Lottery;
+pub use medium::config::Crossing;
+pub use medium::{StationId, StationRow, Stations};
 pub use pipe::Pipe;
 pub use service::{Propagation, Service};
 pub use table::{LinkRow, LinkSample, LinkSamples, Links};
@@ -26,6 +28,8 @@ use crate::measure::{EventKind, PacketLog};
 use crate::wire::Packet;
 use cclab_algo::Time;
 use delay::{Count, DelayLine};
+use medium::Medium;
+use medium::routing::Why;
 
 /// What is due in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,13 @@ pub enum Event {
     Serve(u32),
     /// The discipline of this link has periodic work.
     Tick(u32),
+    /// Something in a medium: `what` says what.
+    Medium {
+        /// Its number among the links, behind which the media are.
+        medium: u16,
+        /// The medium's own.
+        what: u32,
+    },
 }
 
 /// Why a packet is gone.
@@ -87,10 +98,11 @@ impl<E: Copy + From<Event>> Sink for Wheel<E> {
     }
 }
 
-/// A link as the network holds it.
+/// A link as the network holds it, or a medium.
 enum Hop {
     Delay(DelayLine),
     Link(Box<Link>),
+    Medium(Box<Medium>),
 }
 
 /// Where a route begins in the network's table of routes.
@@ -100,9 +112,12 @@ pub struct Route(u32);
 /// Links and routes, and the packets on them. It reads no clock and keeps no event queue: [`send`](Network::send) what comes,
 /// and call [`on_event`](Network::on_event) when it asked for that.
 pub struct Network {
+    /// Links, and behind them media.
     links: Vec<Hop>,
-    /// All routes behind each other, each ended by [`HOST`].
+    /// All routes behind each other, each ended by [`HOST`]. A medium's number is followed by its two stations.
     routes: Vec<u32>,
+    /// What the numbers behind those of the links mean in a route as given.
+    crossings: (usize, Vec<Crossing>),
     tallies: Vec<FlowTally>,
     /// The interval over which each flow's losses count.
     measured: Vec<(Time, Time)>,
@@ -129,6 +144,7 @@ impl Network {
             names: links.iter().map(|link| link.name.clone()).collect(),
             links: links.iter().map(hop).collect(),
             routes: Vec::new(),
+            crossings: (links.len(), Vec::new()),
             tallies: Vec::new(),
             measured: Vec::new(),
             interval,
@@ -137,21 +153,55 @@ impl Network {
         }
     }
 
-    /// Asks for the periodic work of the queues.
-    pub fn begin(&self, sink: &mut impl Sink) {
-        for (index, hop) in self.links.iter().enumerate() {
-            if let Hop::Link(link) = hop
-                && link.next_timer() < Time::NEVER
-            {
-                sink.at(link.next_timer(), Event::Tick(index as u32));
+    /// The same with media, whose stations have the names of these nodes. In a route a number behind those of the links is one
+    /// of `crossings`.
+    pub fn with_media(
+        mut self,
+        media: &[config::Medium],
+        crossings: &[Crossing],
+        nodes: &[String],
+        seed: u64,
+    ) -> Network {
+        let (from, to) = self.interval;
+        for medium in media {
+            self.links.push(Hop::Medium(Box::new(Medium::new(medium, nodes, seed, from, to))));
+            self.before.push(Count::default());
+            self.names.push(medium.name.clone());
+        }
+        self.crossings.1.extend(crossings);
+        self
+    }
+
+    /// Asks for the periodic work of the queues, and of the stations.
+    pub fn begin(&mut self, sink: &mut impl Sink) {
+        for index in 0..self.links.len() {
+            match &mut self.links[index] {
+                Hop::Link(link) if link.next_timer() < Time::NEVER => {
+                    sink.at(link.next_timer(), Event::Tick(index as u32));
+                }
+                Hop::Medium(medium) => {
+                    medium.begin();
+                    self.settle_medium(Time::ZERO, index as u32, sink);
+                }
+                Hop::Delay(_) | Hop::Link(_) => {}
             }
         }
     }
 
-    /// Adds a route, the numbers of its links.
+    /// Adds a route, the numbers of its links and crossings.
     pub fn add_route(&mut self, route: &[usize]) -> Route {
         let start = self.routes.len() as u32;
-        self.routes.extend(route.iter().map(|&link| link as u32).chain([HOST]));
+        let (links, crossings) = &self.crossings;
+        for &number in route {
+            match number.checked_sub(*links) {
+                None => self.routes.push(number as u32),
+                Some(crossing) => {
+                    let Crossing { medium, from, to } = crossings[crossing];
+                    self.routes.extend([(links + medium) as u32, from.0, to.0]);
+                }
+            }
+        }
+        self.routes.push(HOST);
         Route(start)
     }
 
@@ -189,6 +239,12 @@ impl Network {
             Event::Tick(link) => {
                 self.tick(now, link, sink);
                 return false;
+            }
+            Event::Medium { medium, what } => {
+                if !self.on_medium(now, medium.into(), what, packet, sink) {
+                    return false;
+                }
+                (medium.into(), None)
             }
         };
         if let Some(at) = next {
@@ -229,6 +285,10 @@ impl Network {
                 return through;
             }
             Hop::Link(link) => link,
+            Hop::Medium(_) => {
+                self.enter(now, index, packet, sink);
+                return false;
+            }
         };
         match link.take(now, packet) {
             Outcome::Through => {
@@ -252,6 +312,49 @@ impl Network {
             }
         }
         false
+    }
+
+    /// A packet enters a medium.
+    #[inline(never)]
+    fn enter(&mut self, now: Time, index: u32, packet: &mut Packet, sink: &mut impl Sink) {
+        let place = packet.next as usize;
+        let [from, to] = [self.routes[place], self.routes[place + 1]].map(StationId);
+        packet.next += 2;
+        self.note(now, index, EventKind::Queued, packet);
+        let Hop::Medium(medium) = &mut self.links[index as usize] else { unreachable!("only a medium") };
+        medium.take(now, from, to, packet);
+        self.settle_medium(now, index, sink);
+    }
+
+    /// Something is due in a medium; whether a packet leaves it by that.
+    #[inline(never)]
+    fn on_medium(&mut self, now: Time, index: u32, what: u32, packet: &mut Packet, sink: &mut impl Sink) -> bool {
+        let Hop::Medium(medium) = &mut self.links[index as usize] else { return false };
+        let left = medium.on_event(now, what, packet);
+        self.settle_medium(now, index, sink);
+        left
+    }
+
+    /// Does what a medium wants done.
+    #[inline]
+    fn settle_medium(&mut self, now: Time, index: u32, sink: &mut impl Sink) {
+        let Hop::Medium(medium) = &mut self.links[index as usize] else { return };
+        for (at, what) in medium.calls.drain(..) {
+            sink.at(at, Event::Medium { medium: index as u16, what });
+        }
+        if medium.gone.is_empty() && medium.duplicated.is_empty() {
+            return;
+        }
+        let (gone, duplicated) = (std::mem::take(&mut medium.gone), std::mem::take(&mut medium.duplicated));
+        for (packet, why) in gone {
+            let reason = if why == Why::QueueFull { Reason::Dropped } else { Reason::Lost };
+            self.bury(index, now, reason, &packet);
+        }
+        for flow in duplicated {
+            if let Some(tally) = self.tallies.get_mut(flow as usize) {
+                tally.duplicated += 1;
+            }
+        }
     }
 
     /// The transmitter of a served link is free: its next packet goes.
@@ -336,6 +439,7 @@ impl Network {
             match hop {
                 Hop::Delay(line) => *before = line.came(),
                 Hop::Link(link) => link.begin_measuring(now),
+                Hop::Medium(medium) => medium.begin_measuring(now),
             }
         }
     }
@@ -357,6 +461,7 @@ impl Network {
             let (packets, bytes) = match hop {
                 Hop::Delay(_) => (0, 0),
                 Hop::Link(link) => link.backlog(now),
+                Hop::Medium(medium) => medium.backlog(),
             };
             samples.push((now, index, packets, bytes));
         }
@@ -389,6 +494,18 @@ impl Network {
             match hop {
                 Hop::Delay(line) => table.push(&line.whole(name, seconds, &line.measured(*before))),
                 Hop::Link(link) => table.push(&link.whole(name, seconds)),
+                Hop::Medium(medium) => table.push(&medium.whole(name, seconds)),
+            }
+        }
+        table
+    }
+
+    /// What was measured of the stations of media.
+    pub(crate) fn stations(&mut self) -> Stations {
+        let mut table = Stations::default();
+        for (hop, name) in self.links.iter_mut().zip(&self.names) {
+            if let Hop::Medium(medium) = hop {
+                medium.fill(name, &mut table);
             }
         }
         table
@@ -399,16 +516,18 @@ impl Network {
         let delivered = |hop: &Hop| match hop {
             Hop::Delay(line) => line.data_delivered(),
             Hop::Link(link) => link.tally.data_delivered,
+            Hop::Medium(medium) => medium.data_delivered(),
         };
         self.links.iter().map(delivered).max().unwrap_or(0)
     }
 
     /// The first link whose packets do not add up.
     pub(crate) fn imbalance(&self) -> Option<(String, String)> {
-        let links = self.links.iter().zip(&self.names);
-        links
-            .filter_map(|(hop, name)| Some((hop.link()?, name)))
-            .find_map(|(link, name)| Some((format!("link {name}"), link.imbalance()?)))
+        self.links.iter().zip(&self.names).find_map(|(hop, name)| match hop {
+            Hop::Delay(_) => None,
+            Hop::Link(link) => Some((format!("link {name}"), link.imbalance()?)),
+            Hop::Medium(medium) => Some((format!("medium {name}"), medium.imbalance()?)),
+        })
     }
 
     /// What became of each flow's packets, and how many are under way.
@@ -423,6 +542,7 @@ impl Network {
             match hop {
                 Hop::Delay(line) => line.packets().for_each(|packed| count(packed.flow())),
                 Hop::Link(link) => link.each_under_way(&mut count),
+                Hop::Medium(medium) => medium.each_under_way(&mut count),
             }
         }
         (&self.tallies, under_way)
@@ -444,6 +564,7 @@ impl Hop {
                 link.count_delivered(packet);
                 link.line.due()
             }
+            Hop::Medium(_) => None,
         }
     }
 

@@ -157,6 +157,8 @@ impl Written {
             seed: self.seed,
             nodes: graph.nodes,
             links: graph.links,
+            media: vec![],
+            crossings: vec![],
             flows,
             background,
             record: self.record,

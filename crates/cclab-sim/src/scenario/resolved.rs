@@ -23,8 +23,21 @@ const PACKETS: Words<AppliesTo> = Words(&[("data", AppliesTo::Data), ("ack", App
 impl Scenario {
     /// This scenario as JSON in SI units.
     pub fn resolved(&self) -> Json {
-        let Scenario { name, duration, warmup, seed, nodes, links, flows, background, record, max_events, source: _ } =
-            self;
+        let Scenario {
+            name,
+            duration,
+            warmup,
+            seed,
+            nodes,
+            links,
+            media: _,
+            crossings: _,
+            flows,
+            background,
+            record,
+            max_events,
+            source: _,
+        } = self;
         json!({
             "schema": SCHEMA,
             "name": name,

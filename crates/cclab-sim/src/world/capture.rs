@@ -291,6 +291,8 @@ mod tests {
             seed: 1,
             nodes: vec!["source".to_string(), "sink\n".to_string()],
             links: vec![],
+            media: vec![],
+            crossings: vec![],
             flows: flows.into_iter().enumerate().map(flow).collect(),
             background: vec![],
             record: Recorded { samples: Sampling::Off, packets: false, capture: None },

@@ -4,7 +4,7 @@
 //! quantity a number in its unit, every option a value.
 
 use crate::app::config::{Background, Flow, Traffic};
-use crate::net::config::Link;
+use crate::net::config::{Crossing, Link, Medium};
 use cclab_algo::Duration;
 
 /// One network with its flows.
@@ -22,6 +22,10 @@ pub struct Scenario {
     pub nodes: Vec<String>,
     /// One-way links; a link's number is its index.
     pub links: Vec<Link>,
+    /// Radio media.
+    pub media: Vec<Medium>,
+    /// Ways through the media. In a route the numbers behind those of the links are these.
+    pub crossings: Vec<Crossing>,
     /// Flows; replicas of a `count` are separate flows here.
     pub flows: Vec<Flow>,
     /// Background traffic: an entry in both directions is two here.

@@ -100,7 +100,12 @@ impl Simulation {
         let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let record = &scenario.record;
         let log = Log { packets: record.packets, changes: record.samples == Sampling::OnChange };
-        let mut network = Network::new(&scenario.links, seed, (warmup, end), log);
+        let mut network = Network::new(&scenario.links, seed, (warmup, end), log).with_media(
+            &scenario.media,
+            &scenario.crossings,
+            &scenario.nodes,
+            seed,
+        );
         let mut events = Wheel::new();
         network.begin(&mut events);
         let count = scenario.flows.len();
@@ -564,6 +569,7 @@ impl Simulation {
             fct,
             jain,
             links: self.network.table(),
+            stations: self.network.stations(),
             samples: self.recorder.samples,
             link_samples: self.recorder.link_samples,
             signals: self.recorder.signals,

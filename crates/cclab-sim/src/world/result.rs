@@ -3,7 +3,7 @@
 use crate::app::{BackgroundTable, CompletionTimes, FlowSamples, Flows, Signals};
 use crate::measure::table::{Store, Table, Text, table};
 use crate::measure::{Packets, digest};
-use crate::net::{LinkSamples, Links};
+use crate::net::{LinkSamples, Links, Stations};
 use std::sync::Arc;
 
 /// The result of a run.
@@ -13,6 +13,8 @@ pub struct RunResult {
     pub flows: Flows,
     /// Links.
     pub links: Links,
+    /// Stations of media.
+    pub stations: Stations,
     /// Background entries and directions.
     pub background: BackgroundTable,
     /// Flow completion times by size, of each background entry and direction.
@@ -60,12 +62,12 @@ table! {
 }
 
 impl RunResult {
-    /// The tables, whole: those of the background where there is any, packets where they were asked for.
+    /// The tables, whole: those of stations and of the background where there are any, packets where they were asked for.
     pub fn into_tables(self) -> Vec<Table> {
         let logged = self.packets.is_some();
         let mut tables = self.into_all_tables();
         tables.retain(|table| match table.name {
-            "background" | "fct" => table.rows() > 0,
+            "stations" | "background" | "fct" => table.rows() > 0,
             "packets" => logged,
             _ => true,
         });
@@ -85,6 +87,7 @@ impl RunResult {
             runs.into_table(),
             self.flows.into_table(),
             self.links.into_table(),
+            self.stations.into_table(),
             self.background.into_table(),
             self.fct.into_table(),
             self.samples.into_table(),
@@ -154,7 +157,7 @@ mod tests {
     #[test]
     fn names_end_in_their_units_and_docs_are_sentences() {
         let tables = schema();
-        assert!(tables.len() == 9 && tables.iter().all(|table| table.doc.ends_with('.')));
+        assert!(tables.len() == 10 && tables.iter().all(|table| table.doc.ends_with('.')));
         for table in &tables {
             assert_eq!(table.columns.iter().find_map(mistake), None, "{}", table.name);
             let names: std::collections::HashSet<_> = table.columns.iter().map(|column| &column.name).collect();

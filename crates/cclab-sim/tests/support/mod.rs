@@ -34,6 +34,8 @@ pub fn path(seconds: f64, there: Link, back: Link) -> Scenario {
         seed: 1,
         nodes: vec!["a".into(), "b".into()],
         links: vec![there, Link { from: 1, to: 0, ..back }],
+        media: vec![],
+        crossings: vec![],
         flows: vec![],
         background: vec![],
         record: Record { samples: Sampling::Off, packets: false, capture: None },

@@ -3,13 +3,29 @@
 //! To the network a medium is one hop of a route, from one of its stations to another; what happens between them stays inside.
 //! A [`Parcel`] is what stations pass on: an IP packet of a flow, a message of a routing protocol, or a notice to a sender.
 
+mod air;
+mod arp;
 pub mod config;
-pub mod mobility;
-pub mod profile;
+mod interface_queue;
+mod mac;
+mod propagation;
+mod reach;
 pub mod routing;
+mod table;
 
+pub use air::Receptions;
+pub use table::{StationRow, Stations};
+
+use super::link::Measured;
 use crate::wire::Packet;
-use routing::Message;
+use arp::Resolution;
+use cclab_algo::rng::Stream;
+use cclab_algo::{Duration, Time};
+use interface_queue::{Content, Item};
+use mac::{Airtimes, Station, Timing, Transmission};
+use reach::Reach;
+use routing::{Action, Context, Message, Routing, Why};
+use std::collections::VecDeque;
 
 /// The number of a station within its medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,8 +96,17 @@ impl Parcels {
     }
 
     /// Those that are there.
-    pub fn iter(&self) -> impl Iterator<Item = &Parcel> {
-        self.places.iter().flatten()
+    pub fn iter(&self) -> impl Iterator<Item = (ParcelId, &Parcel)> {
+        self.places.iter().enumerate().filter_map(|(i, parcel)| Some((ParcelId(i as u32), parcel.as_ref()?)))
+    }
+
+    /// Takes a parcel out for a while, its place kept.
+    fn lend(&mut self, id: ParcelId) -> Parcel {
+        self.places[id.0 as usize].take().expect("it is there until it is removed")
+    }
+
+    fn give_back(&mut self, id: ParcelId, parcel: Parcel) {
+        self.places[id.0 as usize] = Some(parcel);
     }
 }
 
@@ -95,5 +120,343 @@ impl std::ops::Index<ParcelId> for Parcels {
 impl std::ops::IndexMut<ParcelId> for Parcels {
     fn index_mut(&mut self, id: ParcelId) -> &mut Parcel {
         self.places[id.0 as usize].as_mut().expect("it is there until it is removed")
+    }
+}
+
+/// What is due in a medium: one of these, and a number.
+const KIND: u32 = 7 << 29;
+/// The alarm of a station's MAC.
+const STATION: u32 = 0;
+/// The end of a frame where it is to be received.
+const END: u32 = 1 << 29;
+/// The timer of a station's routing.
+const TIMER: u32 = 2 << 29;
+/// A parcel that was held back goes into the interface queue.
+const HELD_BACK: u32 = 3 << 29;
+/// A packet leaves the medium.
+const OUT: u32 = 4 << 29;
+
+/// Routing at a station.
+struct Router {
+    protocol: Box<dyn Routing>,
+    rng: Stream,
+    /// The earliest entry in the event queue.
+    alarm: Time,
+}
+
+/// Packets of flows, whole run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    arrived: u64,
+    left: u64,
+    data_left: u64,
+    gone: u64,
+    duplicated: u64,
+}
+
+/// A medium at work.
+///
+/// What the network is to do for it is put into lists that the network empties after each call: [`calls`](Self::calls),
+/// `gone`, `duplicated`.
+pub struct Medium {
+    radio: config::Radio,
+    mac: config::Mac,
+    timing: Timing,
+    airtimes: Airtimes,
+    arp: bool,
+    ttl: u8,
+    reach: Reach,
+    shadows: Option<Stream>,
+    stations: Vec<Station>,
+    routers: Vec<Router>,
+    /// Whether routing wants to know of frames for others.
+    overhears: bool,
+    names: Vec<String>,
+    parcels: Parcels,
+    /// Frames on the air, and places that may be used again.
+    on_air: Vec<Transmission>,
+    free: Vec<u32>,
+    held_back: Vec<Option<(u32, ParcelId, Option<StationId>)>>,
+    /// What routing wants done; empty between calls.
+    actions: Vec<Action>,
+    out: VecDeque<Packet>,
+    tally: Tally,
+    measured: Measured,
+    before: Vec<table::Snapshot>,
+    /// When to call again, and with what.
+    pub(super) calls: Vec<(Time, u32)>,
+    /// Packets that are gone, and why.
+    pub(super) gone: Vec<(Packet, Why)>,
+    /// Flows of which a packet is under way twice.
+    pub(super) duplicated: Vec<u32>,
+    from: Time,
+    to: Time,
+}
+
+impl Medium {
+    /// A medium as configured, with the names of all nodes, its draws from `seed` and its name, measured from `from` to `to`.
+    pub fn new(medium: &config::Medium, nodes: &[String], seed: u64, from: Time, to: Time) -> Medium {
+        let config::Medium { name, radio, mac, arp, ttl, .. } = medium;
+        let stream = |station: usize, what: &str| Stream::new(seed, &format!("medium/{name}/{station}/{what}"));
+        let places: Vec<_> = medium.stations.iter().map(|station| station.track.legs[0].from).collect();
+        let reach = Reach::new(radio, &places);
+        let protocols = medium.routing.start(&reach.decoders(radio));
+        let router = |(i, protocol)| Router { protocol, rng: stream(i, "routing"), alarm: Time::NEVER };
+        let routers: Vec<Router> = protocols.into_iter().enumerate().map(router).collect();
+        let stations = (0..places.len()).map(|i| Station::new(i, mac, stream(i, "mac"))).collect::<Vec<_>>();
+        Medium {
+            radio: *radio,
+            timing: Timing::new(mac, radio),
+            mac: mac.clone(),
+            airtimes: Airtimes::default(),
+            arp: *arp,
+            ttl: *ttl,
+            reach,
+            shadows: (radio.deviation() > 0.0).then(|| Stream::new(seed, &format!("medium/{name}/shadows"))),
+            before: vec![table::Snapshot::default(); stations.len()],
+            stations,
+            overhears: routers.iter().any(|router| router.protocol.overhears()),
+            routers,
+            names: medium.stations.iter().map(|station| nodes[station.node].clone()).collect(),
+            parcels: Parcels::default(),
+            on_air: Vec::new(),
+            free: Vec::new(),
+            held_back: Vec::new(),
+            actions: Vec::new(),
+            out: VecDeque::new(),
+            tally: Tally::default(),
+            measured: Measured::default(),
+            calls: Vec::new(),
+            gone: Vec::new(),
+            duplicated: Vec::new(),
+            from,
+            to,
+        }
+    }
+
+    /// Asks for what is due without a packet.
+    pub(super) fn begin(&mut self) {
+        for at in 0..self.routers.len() {
+            self.arm_router(at);
+        }
+    }
+
+    /// A packet enters the medium at one of its stations and is to leave it at another.
+    pub(super) fn take(&mut self, now: Time, from: StationId, to: StationId, packet: &Packet) {
+        self.tally.arrived += 1;
+        self.measured.arrived += u64::from(now >= self.from);
+        if from == to {
+            self.calls.push((now, OUT));
+            return self.leave(now, packet);
+        }
+        let (destination, ttl) = (Some(to), self.ttl);
+        let parcel = Parcel { packet: *packet, source: from, destination, ttl, hops: 0, message: None, path: None };
+        let parcel = self.parcels.insert(parcel);
+        self.ask(now, from.index(), |routing, cx| routing.forward(now, parcel, None, cx));
+    }
+
+    /// Does what is due; whether a packet leaves the medium by it, in `packet`.
+    pub(super) fn on_event(&mut self, now: Time, what: u32, packet: &mut Packet) -> bool {
+        let number = (what & !KIND) as usize;
+        match what & KIND {
+            STATION => self.on_alarm(now, number),
+            END => self.on_end(now, number as u32),
+            TIMER if now == self.routers[number].alarm => {
+                self.routers[number].alarm = Time::NEVER;
+                self.ask(now, number, |routing, cx| routing.on_timer(now, cx));
+            }
+            HELD_BACK => {
+                if let Some((at, parcel, next)) = self.held_back[number].take() {
+                    self.enqueue(now, at as usize, parcel, next);
+                }
+            }
+            _ => {}
+        }
+        let Some(first) = self.out.pop_front() else { return false };
+        *packet = first;
+        if !self.out.is_empty() {
+            self.calls.push((now, OUT));
+        }
+        true
+    }
+
+    /// A packet leaves the medium.
+    fn leave(&mut self, now: Time, packet: &Packet) {
+        self.tally.left += 1;
+        self.tally.data_left += u64::from(packet.payload() > 0);
+        if self.from <= now && now < self.to {
+            self.measured.sent += 1;
+            self.measured.data_sent += u64::from(packet.payload() > 0);
+            self.measured.bytes_sent += u64::from(packet.size);
+        }
+        self.out.push_back(*packet);
+    }
+
+    /// Asks the routing of a station, and does what it wants.
+    fn ask(&mut self, now: Time, at: usize, question: impl FnOnce(&mut dyn Routing, &mut Context)) {
+        let mut out = std::mem::take(&mut self.actions);
+        let (station, router) = (&mut self.stations[at], &mut self.routers[at]);
+        let mut cx = Context {
+            me: StationId(at as u32),
+            parcels: &mut self.parcels,
+            recall: &mut |next| station.recall(now, next),
+            rng: &mut router.rng,
+            out: &mut out,
+        };
+        question(&mut *router.protocol, &mut cx);
+        for action in out.drain(..) {
+            self.act(now, at, action);
+        }
+        self.actions = out;
+        self.arm_router(at);
+    }
+
+    /// Sees to it that a station's routing is called when it has something to do.
+    fn arm_router(&mut self, at: usize) {
+        let router = &mut self.routers[at];
+        let next = router.protocol.next_timer();
+        if next < router.alarm {
+            router.alarm = next;
+            self.calls.push((next, TIMER | at as u32));
+        }
+    }
+
+    fn act(&mut self, now: Time, at: usize, action: Action) {
+        match action {
+            Action::Send { parcel, next, after: Duration::ZERO } => self.enqueue(now, at, parcel, next),
+            Action::Send { parcel, next, after } => {
+                let entry = Some((at as u32, parcel, next));
+                let place = self.held_back.iter().position(Option::is_none).unwrap_or(self.held_back.len());
+                if place == self.held_back.len() {
+                    self.held_back.push(entry)
+                } else {
+                    self.held_back[place] = entry
+                }
+                self.calls.push((now + after, HELD_BACK | place as u32));
+            }
+            Action::Drop(parcel, why) => self.bury(at, parcel, why),
+            // For those who tell transports.
+            Action::RouteLost { .. } | Action::RouteFound { .. } => {}
+        }
+    }
+
+    /// A parcel is to go to a neighbour, or to all.
+    fn enqueue(&mut self, now: Time, at: usize, parcel: ParcelId, next: Option<StationId>) {
+        if let Some(next) = next
+            && self.arp
+        {
+            match self.stations[at].arp.resolve(next, parcel) {
+                Resolution::Known => {}
+                Resolution::Ask(held) => {
+                    if let Some(held) = held {
+                        self.bury(at, held, Why::Unreachable);
+                    }
+                    return self.queue(now, at, Content::ArpRequest(next), None);
+                }
+                Resolution::Failed(held) => {
+                    for parcel in held.into_iter().chain([parcel]) {
+                        self.undeliverable(now, at, parcel, next);
+                    }
+                    return;
+                }
+            }
+        }
+        self.queue(now, at, Content::Parcel(parcel), next);
+    }
+
+    /// Into the interface queue: messages at its head.
+    fn queue(&mut self, now: Time, at: usize, content: Content, next: Option<StationId>) {
+        let is_message = matches!(content, Content::Parcel(parcel) if self.parcels[parcel].message.is_some());
+        let refused = self.stations[at].queue.push(now, Item { content, next }, is_message);
+        if let Some(Item { content: Content::Parcel(parcel), .. }) = refused {
+            self.bury(at, parcel, Why::QueueFull);
+        }
+        self.serve(now, at);
+    }
+
+    /// The MAC, or nobody's answer, says that a neighbour cannot be reached.
+    fn undeliverable(&mut self, now: Time, at: usize, parcel: ParcelId, next: StationId) {
+        self.ask(now, at, |routing, cx| routing.on_failure(now, parcel, next, cx));
+    }
+
+    /// What a frame carried reaches a station; it is the sender's still.
+    fn deliver(&mut self, now: Time, at: usize, from: u32, content: Content) {
+        let (me, from) = (StationId(at as u32), StationId(from));
+        match content {
+            Content::ArpRequest(_) | Content::ArpReply => {
+                if let Some(waited) = self.stations[at].arp.learn(from) {
+                    self.queue(now, at, Content::Parcel(waited), Some(from));
+                }
+                if content == Content::ArpRequest(me) {
+                    self.queue(now, at, Content::ArpReply, Some(from));
+                }
+            }
+            Content::Parcel(id) => {
+                let parcel = &self.parcels[id];
+                if parcel.message.is_some() {
+                    let message = self.parcels.lend(id);
+                    self.ask(now, at, |routing, cx| routing.on_message(now, &message, from, cx));
+                    self.parcels.give_back(id, message);
+                } else if parcel.destination == Some(me) {
+                    let parcel = self.parcels.lend(id);
+                    self.ask(now, at, |routing, cx| routing.on_arrival(now, &parcel, from, cx));
+                    self.leave(now, &parcel.packet);
+                    self.parcels.give_back(id, parcel);
+                } else {
+                    let copy = parcel.clone();
+                    let expired = copy.ttl == 0;
+                    let copy = self.parcels.insert(copy);
+                    if expired {
+                        self.bury(at, copy, Why::Expired);
+                    } else {
+                        self.ask(now, at, |routing, cx| routing.forward(now, copy, Some(from), cx));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A station hears a data frame for another one.
+    fn overhear(&mut self, now: Time, at: usize, from: u32, to: u32, content: Content) {
+        let Content::Parcel(id) = content else { return };
+        let parcel = self.parcels.lend(id);
+        self.ask(now, at, |routing, cx| routing.on_overheard(now, &parcel, StationId(from), StationId(to), cx));
+        self.parcels.give_back(id, parcel);
+    }
+
+    /// A parcel is gone.
+    fn bury(&mut self, at: usize, parcel: ParcelId, why: Why) {
+        let packet = self.parcels.remove(parcel).packet;
+        let counts = &mut self.stations[at].counts;
+        *if why == Why::QueueFull { &mut counts.queue_drops } else { &mut counts.route_drops } += 1;
+        if packet.flow != Packet::NO_FLOW {
+            self.tally.gone += 1;
+            self.gone.push((packet, why));
+        }
+    }
+
+    /// Calls `each` with the flow of every packet that is under way.
+    pub(super) fn each_under_way(&self, each: &mut dyn FnMut(u32)) {
+        // A parcel that the next station has is under way there, not here.
+        let mut elsewhere: Vec<ParcelId> = Vec::new();
+        for station in &self.stations {
+            if let Some((Content::Parcel(parcel), true)) = station.in_service() {
+                elsewhere.push(parcel);
+            }
+        }
+        self.parcels.iter().filter(|(id, _)| !elsewhere.contains(id)).for_each(|(_, parcel)| each(parcel.packet.flow));
+        self.out.iter().for_each(|packet| each(packet.flow));
+    }
+
+    /// What does not add up, if anything: arrived + duplicated = left + gone + under way; and every frame at every station was
+    /// received, overheard, lost or sensed, once.
+    pub(super) fn imbalance(&self) -> Option<String> {
+        if let Some(at) = self.stations.iter().position(|station| !station.ear.adds_up()) {
+            return Some(format!("frames at {}: {:?}", self.names[at], self.stations[at].ear.counts));
+        }
+        let mut under_way = 0;
+        self.each_under_way(&mut |flow| under_way += u64::from(flow != Packet::NO_FLOW));
+        let (t, out) = (&self.tally, self.out.len() as u64);
+        (t.arrived + t.duplicated + out != t.left + t.gone + under_way).then(|| format!("{t:?}, {under_way} under way"))
     }
 }

@@ -1,0 +1,300 @@
+//! What a station hears, and when its surroundings are quiet (semantics of ns-2's 802.11).
+//!
+//! Lazy: a frame on the air is an [`Arrival`] in the list of every station in carrier-sense range, and no event. A station
+//! *settles* its arrivals, in order of time, when somebody looks at it, so a station that only listens costs next to nothing.
+//!
+//! A frame that begins at the very instant at which a station looks comes too late: it is not heard yet. So two stations whose
+//! back-offs end together both send, and the order of events at one instant does not matter.
+
+use super::mac::Timing;
+use cclab_algo::{Duration, Time};
+use std::collections::VecDeque;
+
+/// For every station, not one.
+pub(super) const EVERYBODY: u32 = u32::MAX;
+/// The number of a frame at a station that it does not concern.
+pub(super) const UNNUMBERED: u32 = u32::MAX;
+/// Arrivals after which a station settles although nobody looks.
+const MOST: usize = 64;
+
+/// A frame as one station gets it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) start: Time,
+    pub(super) end: Time,
+    /// W.
+    pub(super) power: f64,
+    /// Its duration field, ns.
+    pub(super) nav: u32,
+    /// The station that it is for, or [`EVERYBODY`].
+    pub(super) to: u32,
+    /// The transmission, if this station is asked whether it got it.
+    pub(super) number: u32,
+}
+
+/// What becomes of the frame in reception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// There is none.
+    Quiet,
+    /// It can be decoded so far.
+    Good,
+    /// It is too weak.
+    Weak,
+    /// The station itself was sending.
+    Deaf,
+    /// It collided.
+    Collided,
+}
+
+/// What became of frames, each counted once, when it has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Receptions {
+    /// Decoded, and for this station or for all.
+    pub received: u64,
+    /// Decoded, and for another.
+    pub overheard: u64,
+    /// Strong enough, but another frame was on the air.
+    pub collided: u64,
+    /// Strong enough, but the station itself was sending.
+    pub deaf: u64,
+    /// Too weak to be decoded.
+    pub sensed: u64,
+}
+
+impl Receptions {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.received + self.overheard + self.collided + self.deaf + self.sensed
+    }
+}
+
+/// The receiver of a station, its carrier sense and its back-off.
+pub(super) struct Ear {
+    me: u32,
+    /// In order of their starts.
+    pending: VecDeque<Arrival>,
+    /// The frame in reception, or the last one.
+    frame: Arrival,
+    state: State,
+    /// The frame that was received last, until it is asked for.
+    heard: u32,
+    /// The medium is reserved until then.
+    pub(super) nav: Time,
+    /// A frame that could not be understood is waited for until then (the standard's; ns-2 puts that into the NAV).
+    resync: Time,
+    /// The end of a frame that was drowned by another one (likewise).
+    drowned: Time,
+    /// The station's own frame is on the air until then …
+    pub(super) sending: Time,
+    /// … and it waits for the answer until then.
+    pub(super) engaged: Time,
+    /// How long nothing of that was so, up to the last time that something began.
+    idle: Duration,
+    /// Slots of the back-off that are left.
+    slots: Option<u32>,
+    /// When they were drawn.
+    drawn: Time,
+    /// Frames that were sent here.
+    came: u64,
+    pub(super) counts: Receptions,
+}
+
+impl Ear {
+    pub(super) fn new(me: u32) -> Ear {
+        let frame =
+            Arrival { start: Time::ZERO, end: Time::ZERO, power: 0.0, nav: 0, to: EVERYBODY, number: UNNUMBERED };
+        Ear {
+            me,
+            pending: VecDeque::new(),
+            frame,
+            state: State::Quiet,
+            heard: UNNUMBERED,
+            nav: Time::ZERO,
+            resync: Time::ZERO,
+            drowned: Time::ZERO,
+            sending: Time::ZERO,
+            engaged: Time::ZERO,
+            idle: Duration::ZERO,
+            slots: None,
+            drawn: Time::ZERO,
+            came: 0,
+            counts: Receptions::default(),
+        }
+    }
+
+    /// A frame is on its way here, sent at `now`.
+    #[inline]
+    pub(super) fn push(&mut self, now: Time, arrival: Arrival, timing: &Timing) {
+        self.came += 1;
+        if self.pending.len() >= MOST {
+            self.settle(now, timing);
+        }
+        let after = self.pending.iter().rev().take_while(|other| other.start > arrival.start).count();
+        if after == 0 {
+            self.pending.push_back(arrival);
+        } else {
+            self.pending.insert(self.pending.len() - after, arrival);
+        }
+    }
+
+    /// Lives through what has begun before `now` and ended by then. At one instant ends come before beginnings.
+    #[inline]
+    pub(super) fn settle(&mut self, now: Time, timing: &Timing) {
+        loop {
+            let next = self.pending.front().map_or(Time::NEVER, |arrival| arrival.start);
+            if self.state != State::Quiet && self.frame.end <= next {
+                if self.frame.end > now {
+                    return;
+                }
+                self.end(timing);
+            } else if next < now {
+                let arrival = self.pending.pop_front().expect("it is there");
+                self.begin(arrival, timing);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// A frame begins.
+    fn begin(&mut self, arrival: Arrival, timing: &Timing) {
+        let now = arrival.start;
+        if self.state == State::Quiet {
+            self.stop_counting(now, timing);
+            self.frame = arrival;
+            self.state = match () {
+                () if now < self.sending => State::Deaf,
+                () if arrival.power < timing.receive => State::Weak,
+                () => State::Good,
+            };
+        } else if self.frame.power / arrival.power >= timing.capture {
+            // The first frame survives; what is left of the other one is noise.
+            self.count_lost(&arrival, State::Collided, timing);
+            if timing.eifs_in_nav {
+                self.nav = self.nav.max(now + timing.eifs + (arrival.end - now));
+            } else {
+                self.drowned = self.drowned.max(arrival.end);
+            }
+        } else {
+            // Both are lost; the one that ends last is followed to its end.
+            let longer = arrival.end > self.frame.end;
+            let gone = if longer { std::mem::replace(&mut self.frame, arrival) } else { arrival };
+            self.count_lost(&gone, State::Collided, timing);
+            self.state = State::Collided;
+        }
+    }
+
+    /// The frame in reception ends.
+    fn end(&mut self, timing: &Timing) {
+        let (frame, now) = (self.frame, self.frame.end);
+        let state = std::mem::replace(&mut self.state, State::Quiet);
+        if now < self.sending {
+            // The station heard nothing of it.
+            return self.count_lost(&frame, State::Deaf, timing);
+        }
+        if state != State::Good {
+            self.count_lost(&frame, state, timing);
+            if timing.eifs_in_nav {
+                self.nav = self.nav.max(now + timing.eifs);
+            } else {
+                self.resync = now + (timing.eifs.saturating_sub(timing.difs));
+            }
+            return;
+        }
+        self.resync = Time::ZERO;
+        self.heard = frame.number;
+        if frame.to == self.me || frame.to == EVERYBODY {
+            self.counts.received += 1;
+        } else {
+            self.counts.overheard += 1;
+            self.nav = self.nav.max(now + Duration(u64::from(frame.nav)));
+        }
+    }
+
+    fn count_lost(&mut self, frame: &Arrival, state: State, timing: &Timing) {
+        *match state {
+            _ if frame.power < timing.receive => &mut self.counts.sensed,
+            State::Collided => &mut self.counts.collided,
+            _ => &mut self.counts.deaf,
+        } += 1;
+    }
+
+    /// Whether this transmission, which has just ended here, was received.
+    pub(super) fn got(&mut self, number: u32) -> bool {
+        let got = self.heard == number;
+        self.heard = UNNUMBERED;
+        got
+    }
+
+    /// From when on nothing that the station knows of keeps it from counting.
+    #[inline]
+    fn quiet_from(&self) -> Time {
+        self.frame.end.max(self.nav).max(self.engaged).max(self.resync).max(self.drowned)
+    }
+
+    /// Whether the medium is free, as far as is known.
+    pub(super) fn is_idle(&self, now: Time) -> bool {
+        self.state == State::Quiet && self.quiet_from() <= now
+    }
+
+    /// Whether it has been so for a DIFS.
+    pub(super) fn is_free(&self, now: Time, timing: &Timing) -> bool {
+        self.state == State::Quiet && self.quiet_from() + timing.difs <= now
+    }
+
+    /// Something begins: whole slots that have passed are subtracted.
+    fn stop_counting(&mut self, now: Time, timing: &Timing) {
+        let quiet = self.quiet_from();
+        if now <= quiet {
+            return;
+        }
+        self.idle += now - quiet;
+        if let Some(end) = self.backoff_end(timing) {
+            let counted = now.since(quiet.max(self.drawn) + timing.difs).0 / timing.slot.0;
+            self.slots = if now >= end { None } else { self.slots.map(|slots| slots - counted as u32) };
+        }
+    }
+
+    /// The station begins to send, until `end`, and waits for an answer until `engaged`. A frame in reception is lost.
+    pub(super) fn send(&mut self, now: Time, end: Time, engaged: Time, timing: &Timing) {
+        self.stop_counting(now, timing);
+        (self.sending, self.engaged) = (end, engaged);
+        if self.state == State::Good {
+            self.state = State::Deaf;
+        }
+    }
+
+    /// Draws a back-off of so many slots.
+    pub(super) fn draw(&mut self, now: Time, slots: u32) {
+        (self.slots, self.drawn) = (Some(slots), now);
+    }
+
+    /// The back-off is over.
+    pub(super) fn stop_backoff(&mut self) {
+        self.slots = None;
+    }
+
+    /// Whether there is a back-off.
+    pub(super) fn backs_off(&self) -> bool {
+        self.slots.is_some()
+    }
+
+    /// When the back-off ends if nothing else begins.
+    #[inline]
+    pub(super) fn backoff_end(&self, timing: &Timing) -> Option<Time> {
+        let slots = self.slots?;
+        Some(self.quiet_from().max(self.drawn) + timing.difs + timing.slot * u64::from(slots))
+    }
+
+    /// How long it has been sending, receiving, sensing or kept quiet by others, up to `now`.
+    pub(super) fn busy(&self, now: Time) -> Duration {
+        let idle = self.idle + now.since(self.quiet_from());
+        (now - Time::ZERO).saturating_sub(idle)
+    }
+
+    /// Whether every frame that came is counted, once, or still on the air.
+    pub(super) fn adds_up(&self) -> bool {
+        self.came == self.counts.all() + self.pending.len() as u64 + u64::from(self.state != State::Quiet)
+    }
+}

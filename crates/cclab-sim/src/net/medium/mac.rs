@@ -1,0 +1,558 @@
+//! IEEE 802.11's distributed coordination function: who may send when (§9.2 of the 1999 edition; where ns-2 differs, both).
+
+use super::air::{Arrival, EVERYBODY, Ear, UNNUMBERED};
+use super::arp::{self, Arp};
+use super::config::{Backoff, Mac, Radio};
+use super::interface_queue::{Content, InterfaceQueue, Item};
+use super::{END, Medium, ParcelId, STATION, StationId};
+use crate::wire::Packet;
+use cclab_algo::rng::Stream;
+use cclab_algo::{Duration, Rate, Time};
+
+/// Bytes of an RTS, and of a CTS or an ACK.
+pub(super) const RTS: u32 = 20;
+pub(super) const ACK: u32 = 14;
+/// What timeouts allow for propagation, one way.
+const PROPAGATION: Duration = Duration::from_micros(2);
+
+/// What the MAC's times and thresholds come to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    pub(super) slot: Duration,
+    pub(super) sifs: Duration,
+    pub(super) difs: Duration,
+    pub(super) eifs: Duration,
+    /// On the air.
+    rts: Duration,
+    /// Of a CTS, and of an ACK.
+    ack: Duration,
+    /// W.
+    pub(super) receive: f64,
+    pub(super) capture: f64,
+    /// ns-2 puts the wait for a frame that could not be understood into the NAV, and DIFS follows it.
+    pub(super) eifs_in_nav: bool,
+}
+
+impl Timing {
+    pub(super) fn new(mac: &Mac, radio: &Radio) -> Timing {
+        Timing {
+            slot: mac.slot,
+            sifs: mac.sifs,
+            difs: mac.difs(),
+            eifs: mac.eifs(),
+            rts: mac.airtime(RTS, mac.basic_rate),
+            ack: mac.airtime(ACK, mac.basic_rate),
+            receive: radio.receive,
+            capture: radio.capture,
+            eifs_in_nav: mac.backoff == Backoff::Ns2,
+        }
+    }
+}
+
+/// Kinds of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Rts,
+    Cts,
+    Data { content: Content, sequence: u16 },
+    Ack,
+}
+
+/// A frame on the air, for those whom it concerns.
+pub(super) struct Transmission {
+    kind: Kind,
+    from: u32,
+    to: u32,
+    nav: Duration,
+    /// Where and when it is to be received, and how many of them have been asked.
+    ears: Vec<(Time, u32)>,
+    asked: usize,
+}
+
+/// The frame that a station is trying to send.
+struct Service {
+    item: Item,
+    airtime: Duration,
+    /// By RTS and CTS.
+    announced: bool,
+    sequence: u16,
+    /// The next station has it, although this one does not know yet.
+    arrived: bool,
+}
+
+/// What a station does next, beside counting its back-off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    Nothing,
+    /// Answers, when SIFS is over.
+    SendCts {
+        to: u32,
+        nav: Duration,
+    },
+    SendAck {
+        to: u32,
+    },
+    /// Sends what it has announced, when SIFS is over.
+    SendData,
+    /// Waits for an answer.
+    AwaitCts,
+    AwaitAck,
+    /// Waits for the end of its own frame for all.
+    AwaitEnd,
+}
+
+/// What a station has counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) rts: u64,
+    pub(super) cts: u64,
+    pub(super) data: u64,
+    pub(super) broadcasts: u64,
+    pub(super) acks: u64,
+    /// Attempts without an answer.
+    pub(super) rts_retries: u64,
+    pub(super) data_retries: u64,
+    /// Frames that the MAC gave up.
+    pub(super) rts_failures: u64,
+    pub(super) data_failures: u64,
+    pub(super) duplicates: u64,
+    /// Parcels that found no room in the interface queue.
+    pub(super) queue_drops: u64,
+    /// Parcels that ended here for want of a route, of time to live, of room in routing, or by the MAC's failure.
+    pub(super) route_drops: u64,
+    /// Data packets of flows put on the air for the first time, or again.
+    pub(super) forwarded: u64,
+}
+
+/// A station.
+pub(super) struct Station {
+    pub(super) ear: Ear,
+    pub(super) queue: InterfaceQueue,
+    pub(super) arp: Arp,
+    service: Option<Service>,
+    task: Task,
+    /// When that is due.
+    due: Time,
+    /// The earliest entry in the event queue.
+    alarm: Time,
+    cw: u32,
+    /// Retries of RTS and of frames that go without, and of announced frames.
+    short: u32,
+    long: u32,
+    sequence: u16,
+    /// The last sequence number of each neighbour.
+    seen: Vec<(u32, u16)>,
+    rng: Stream,
+    pub(super) counts: Counts,
+}
+
+impl Station {
+    pub(super) fn new(me: usize, mac: &Mac, rng: Stream) -> Station {
+        Station {
+            ear: Ear::new(me as u32),
+            queue: InterfaceQueue::new(mac.queue),
+            arp: Arp::default(),
+            service: None,
+            task: Task::Nothing,
+            due: Time::NEVER,
+            alarm: Time::NEVER,
+            cw: mac.cw_min,
+            short: 0,
+            long: 0,
+            sequence: 0,
+            seen: Vec::new(),
+            rng,
+            counts: Counts::default(),
+        }
+    }
+
+    fn plan(&mut self, task: Task, due: Time) {
+        (self.task, self.due) = (task, due);
+    }
+
+    /// Draws a back-off from the contention window.
+    fn back_off(&mut self, now: Time, rule: Backoff) {
+        let slots = match rule {
+            Backoff::Standard => self.cw + 1,
+            Backoff::Ns2 => self.cw,
+        };
+        let slots = self.rng.below(slots.into()) as u32;
+        self.ear.draw(now, slots);
+    }
+
+    /// Whether a frame is another copy of the last one from there.
+    fn is_duplicate(&mut self, from: u32, sequence: u16) -> bool {
+        match self.seen.iter_mut().find(|(station, _)| *station == from) {
+            Some((_, last)) => std::mem::replace(last, sequence) == sequence,
+            None => {
+                self.seen.push((from, sequence));
+                false
+            }
+        }
+    }
+
+    /// What would go for a neighbour now, taken back by routing.
+    pub(super) fn recall(&mut self, now: Time, next: StationId) -> Vec<ParcelId> {
+        let mut parcels = self.queue.take_for(now, next);
+        parcels.extend(self.arp.take_for(next));
+        parcels
+    }
+
+    /// What is in service, and whether the next station has it already.
+    pub(super) fn in_service(&self) -> Option<(Content, bool)> {
+        self.service.as_ref().map(|service| (service.item.content, service.arrived))
+    }
+}
+
+impl Medium {
+    /// The alarm of a station rings.
+    pub(super) fn on_alarm(&mut self, now: Time, at: usize) {
+        let station = &mut self.stations[at];
+        if now != station.alarm {
+            return;
+        }
+        station.alarm = Time::NEVER;
+        station.ear.settle(now, &self.timing);
+        if station.task != Task::Nothing && station.due <= now {
+            let task = std::mem::replace(&mut station.task, Task::Nothing);
+            match task {
+                Task::Nothing => {}
+                Task::SendCts { to, nav } => {
+                    if station.may_answer(now, &self.timing) {
+                        let nav = nav.saturating_sub(self.timing.sifs + self.timing.ack);
+                        // The data frame is to come; until then this station is not idle.
+                        let expected = nav.saturating_sub(self.timing.sifs + self.timing.ack);
+                        let engaged = now + self.timing.ack + PROPAGATION + expected + PROPAGATION;
+                        station.counts.cts += 1;
+                        self.transmit(now, at, Kind::Cts, to, self.timing.ack, nav, engaged);
+                    }
+                }
+                Task::SendAck { to } => {
+                    let engaged = now + self.timing.ack;
+                    station.counts.acks += 1;
+                    self.transmit(now, at, Kind::Ack, to, self.timing.ack, Duration::ZERO, engaged);
+                }
+                Task::SendData => {
+                    if station.ear.is_idle(now) {
+                        self.send_data(now, at);
+                    } else {
+                        self.retry(now, at);
+                    }
+                }
+                Task::AwaitCts => {
+                    station.counts.rts_retries += 1;
+                    station.short += 1;
+                    if station.short >= self.mac.short_retries {
+                        station.short = 0;
+                        station.counts.rts_failures += 1;
+                        self.fail(now, at);
+                    } else {
+                        self.retry(now, at);
+                    }
+                }
+                Task::AwaitAck => {
+                    station.counts.data_retries += 1;
+                    let announced = station.service.as_ref().is_some_and(|service| service.announced);
+                    let (count, limit) = if announced {
+                        (&mut station.long, self.mac.long_retries)
+                    } else {
+                        (&mut station.short, self.mac.short_retries)
+                    };
+                    *count += 1;
+                    if *count >= limit {
+                        *count = 0;
+                        station.counts.data_failures += 1;
+                        self.fail(now, at);
+                    } else {
+                        self.retry(now, at);
+                    }
+                }
+                Task::AwaitEnd => self.succeed(now, at),
+            }
+        } else if station.service.is_some() && station.ear.backoff_end(&self.timing).is_some_and(|end| end <= now) {
+            station.ear.stop_backoff();
+            self.attempt(now, at);
+        }
+        self.arm(now, at);
+    }
+
+    /// Sees to it that a station is woken when it has something to do.
+    fn arm(&mut self, now: Time, at: usize) {
+        let station = &mut self.stations[at];
+        let next = match station.task {
+            Task::Nothing if station.service.is_none() => return,
+            Task::Nothing => station.ear.backoff_end(&self.timing).unwrap_or(Time::NEVER).max(now),
+            _ => station.due,
+        };
+        if next < station.alarm {
+            station.alarm = next;
+            self.calls.push((next, STATION | at as u32));
+        }
+    }
+
+    /// If a station has nothing in service, the first of its queue goes there.
+    pub(super) fn serve(&mut self, now: Time, at: usize) {
+        let station = &mut self.stations[at];
+        if station.service.is_some() {
+            return;
+        }
+        let Some(item) = station.queue.pop(now) else { return };
+        let bytes = self.mac.header
+            + match item.content {
+                Content::Parcel(parcel) => {
+                    let parcel = &mut self.parcels[parcel];
+                    (parcel.hops, parcel.ttl) = (parcel.hops.saturating_add(1), parcel.ttl.saturating_sub(1));
+                    parcel.size()
+                }
+                Content::ArpRequest(_) | Content::ArpReply => arp::BYTES,
+            };
+        let rate = if item.next.is_some() { self.mac.data_rate } else { self.mac.basic_rate };
+        let airtime = self.airtimes.of(&self.mac, bytes, rate);
+        let announced = item.next.is_some() && bytes >= self.mac.rts_threshold;
+        station.sequence = station.sequence.wrapping_add(1) & 0xfff;
+        let sequence = station.sequence;
+        station.service = Some(Service { item, airtime, announced, sequence, arrived: false });
+        station.ear.settle(now, &self.timing);
+        if station.ear.backoff_end(&self.timing).is_some_and(|end| end <= now) {
+            station.ear.stop_backoff();
+        }
+        if !station.ear.backs_off() {
+            match self.mac.backoff {
+                Backoff::Standard if station.ear.is_free(now, &self.timing) => station.ear.draw(Time::ZERO, 0),
+                rule => station.back_off(now, rule),
+            }
+        }
+        self.arm(now, at);
+    }
+
+    /// The back-off is over: the frame in service is announced, or sent.
+    fn attempt(&mut self, now: Time, at: usize) {
+        let station = &mut self.stations[at];
+        let Some(service) = &station.service else { return };
+        if !service.announced {
+            return self.send_data(now, at);
+        }
+        let t = &self.timing;
+        let nav = t.sifs * 3 + t.ack * 2 + service.airtime;
+        let to = service.item.next.map_or(EVERYBODY, |next| next.0);
+        let engaged = now + t.rts + PROPAGATION + t.sifs + t.ack + PROPAGATION;
+        station.plan(Task::AwaitCts, engaged);
+        station.counts.rts += 1;
+        let airtime = t.rts;
+        self.transmit(now, at, Kind::Rts, to, airtime, nav, engaged);
+    }
+
+    /// The frame in service goes on the air.
+    fn send_data(&mut self, now: Time, at: usize) {
+        let station = &mut self.stations[at];
+        let Some(&Service { item, airtime, sequence, .. }) = station.service.as_ref() else { return };
+        if let Content::Parcel(parcel) = item.content {
+            let packet = &mut self.parcels[parcel].packet;
+            if packet.flow != Packet::NO_FLOW {
+                station.stamp(packet);
+            }
+        }
+        let kind = Kind::Data { content: item.content, sequence };
+        let t = &self.timing;
+        match item.next {
+            Some(next) => {
+                let engaged = now + airtime + PROPAGATION + t.sifs + t.ack + PROPAGATION;
+                station.plan(Task::AwaitAck, engaged);
+                station.counts.data += 1;
+                self.transmit(now, at, kind, next.0, airtime, t.sifs + t.ack, engaged);
+            }
+            None => {
+                station.plan(Task::AwaitEnd, now + airtime);
+                station.counts.broadcasts += 1;
+                self.transmit(now, at, kind, EVERYBODY, airtime, Duration::ZERO, now + airtime);
+            }
+        }
+    }
+
+    /// A frame goes on the air. The station waits for the answer until `engaged`.
+    #[expect(clippy::too_many_arguments, reason = "the fields of a frame")]
+    fn transmit(&mut self, now: Time, at: usize, kind: Kind, to: u32, airtime: Duration, nav: Duration, engaged: Time) {
+        let station = &mut self.stations[at];
+        station.ear.send(now, now + airtime, engaged, &self.timing);
+        let from = at as u32;
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.on_air.push(Transmission { kind, from, to, nav, ears: Vec::new(), asked: 0 });
+            self.on_air.len() as u32 - 1
+        });
+        let transmission = &mut self.on_air[number as usize];
+        (transmission.kind, transmission.from, transmission.to, transmission.nav) = (kind, from, to, nav);
+        transmission.ears.clear();
+        transmission.asked = 0;
+        let for_all = to == EVERYBODY || (self.overhears && matches!(kind, Kind::Data { .. }));
+        for neighbour in self.reach.around(at) {
+            let start = now + neighbour.delay;
+            let mut power = neighbour.power;
+            if let Some(rng) = &mut self.shadows {
+                power *= self.radio.shadow(rng);
+                if power < self.radio.sense {
+                    continue;
+                }
+            }
+            let end = start + airtime;
+            let concerned = (neighbour.station == to || for_all) && power >= self.timing.receive;
+            if concerned {
+                transmission.ears.push((end, neighbour.station));
+            }
+            let number = if concerned { number } else { UNNUMBERED };
+            let arrival = Arrival { start, end, power, nav: nav.0 as u32, to, number };
+            self.stations[neighbour.station as usize].ear.push(now, arrival, &self.timing);
+        }
+        if transmission.ears.len() > 1 {
+            transmission.ears.sort_unstable();
+        }
+        match transmission.ears.first() {
+            None => self.forget(number),
+            Some(&(end, _)) => self.calls.push((end, END | number)),
+        }
+    }
+
+    /// A frame ends at a station that it concerns.
+    pub(super) fn on_end(&mut self, now: Time, number: u32) {
+        let transmission = &mut self.on_air[number as usize];
+        let at = transmission.ears[transmission.asked].1;
+        transmission.asked += 1;
+        let &mut Transmission { kind, from, to, nav, .. } = transmission;
+        let next = transmission.ears.get(transmission.asked).map(|&(end, _)| end);
+        if let Some(end) = next {
+            self.calls.push((end, END | number));
+        }
+        let station = &mut self.stations[at as usize];
+        station.ear.settle(now, &self.timing);
+        if station.ear.got(number) {
+            let me = at as usize;
+            match kind {
+                Kind::Rts => {
+                    if station.task == Task::Nothing && station.ear.engaged <= now {
+                        station.plan(Task::SendCts { to: from, nav }, now + self.timing.sifs);
+                    }
+                }
+                Kind::Cts => {
+                    if station.task == Task::AwaitCts {
+                        station.short = 0;
+                        station.ear.engaged = now;
+                        station.plan(Task::SendData, now + self.timing.sifs);
+                    }
+                }
+                Kind::Data { content, sequence } if to == at => self.receive(now, me, from, sequence, content),
+                Kind::Data { content, .. } if to == EVERYBODY => self.deliver(now, me, from, content),
+                Kind::Data { content, .. } => self.overhear(now, me, from, to, content),
+                Kind::Ack => {
+                    if station.task == Task::AwaitAck {
+                        self.succeed(now, me);
+                    }
+                }
+            }
+        }
+        if next.is_none() {
+            self.forget(number);
+        }
+        self.arm(now, at as usize);
+    }
+
+    /// A transmission is over everywhere; what was for all is not needed any more.
+    fn forget(&mut self, number: u32) {
+        self.free.push(number);
+        if let Transmission { to: EVERYBODY, kind: Kind::Data { content: Content::Parcel(parcel), .. }, .. } =
+            self.on_air[number as usize]
+        {
+            self.parcels.remove(parcel);
+        }
+    }
+
+    /// A data frame reaches the station that it is for.
+    fn receive(&mut self, now: Time, at: usize, from: u32, sequence: u16, content: Content) {
+        let station = &mut self.stations[at];
+        if station.task != Task::Nothing {
+            return;
+        }
+        station.ear.engaged = now;
+        station.plan(Task::SendAck { to: from }, now + self.timing.sifs);
+        if station.is_duplicate(from, sequence) {
+            station.counts.duplicates += 1;
+            return;
+        }
+        if let Some(service) = &mut self.stations[from as usize].service {
+            service.arrived = true;
+        }
+        self.deliver(now, at, from, content);
+    }
+
+    /// Once more, after a longer back-off.
+    fn retry(&mut self, now: Time, at: usize) {
+        let station = &mut self.stations[at];
+        station.cw = (2 * station.cw + 1).min(self.mac.cw_max);
+        station.back_off(now, self.mac.backoff);
+    }
+
+    /// The frame in service was acknowledged, or has been sent to all.
+    fn succeed(&mut self, now: Time, at: usize) {
+        let station = &mut self.stations[at];
+        let Some(service) = station.service.take() else { return };
+        if service.announced {
+            station.long = 0;
+        } else {
+            station.short = 0;
+        }
+        station.plan(Task::Nothing, Time::NEVER);
+        station.ear.engaged = now;
+        station.cw = self.mac.cw_min;
+        station.back_off(now, self.mac.backoff);
+        if let Item { content: Content::Parcel(parcel), next: Some(_) } = service.item {
+            self.parcels.remove(parcel);
+        }
+        self.serve(now, at);
+    }
+
+    /// The MAC gives the frame in service up.
+    fn fail(&mut self, now: Time, at: usize) {
+        let station = &mut self.stations[at];
+        let Some(service) = station.service.take() else { return };
+        station.cw = self.mac.cw_min;
+        if self.mac.backoff == Backoff::Standard {
+            station.back_off(now, Backoff::Standard);
+        }
+        if let (Content::Parcel(parcel), Some(next)) = (service.item.content, service.item.next) {
+            let failed = &mut self.parcels[parcel];
+            (failed.hops, failed.ttl) = (failed.hops.saturating_sub(1), failed.ttl.saturating_add(1));
+            if service.arrived {
+                let flow = failed.packet.flow;
+                self.duplicated.push(flow);
+            }
+            self.undeliverable(now, at, parcel, next);
+        }
+        self.serve(now, at);
+    }
+}
+
+impl Station {
+    /// Whether it may answer an RTS: its NAV is not set; in ns-2 nothing at all may be on the air.
+    fn may_answer(&self, now: Time, timing: &Timing) -> bool {
+        if timing.eifs_in_nav { self.ear.is_idle(now) } else { self.ear.nav <= now }
+    }
+
+    /// Every data packet of a flow that the station puts on the air passes here.
+    fn stamp(&mut self, _packet: &mut Packet) {
+        self.counts.forwarded += 1;
+    }
+}
+
+/// Times on the air of the frames that were seen last.
+#[derive(Default)]
+pub(super) struct Airtimes([(u32, u64, Duration); 4], usize);
+
+impl Airtimes {
+    fn of(&mut self, mac: &Mac, bytes: u32, rate: Rate) -> Duration {
+        if let Some(&(.., known)) = self.0.iter().find(|known| known.0 == bytes && known.1 == rate.0) {
+            return known;
+        }
+        let airtime = mac.airtime(bytes, rate);
+        self.0[self.1] = (bytes, rate.0, airtime);
+        self.1 = (self.1 + 1) % self.0.len();
+        airtime
+    }
+}
