@@ -4,8 +4,8 @@
 //! the sequence, shrunk, and the law; its seed goes to `conformance.regressions` and is replayed on the next run.
 
 use cclab_algo::cc::{
-    self, AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, LostEvent, OneWay, Phase,
-    RecoveredEvent, RestartEvent, Signal, TimeoutEvent, UndoEvent,
+    self, AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, LostEvent, News, NewsEvent, OneWay,
+    Phase, RecoveredEvent, RestartEvent, Signal, TimeoutEvent, UndoEvent,
 };
 use cclab_algo::params::{Flavour, Given, Kind};
 use cclab_algo::{Duration, Rate, Time};
@@ -36,6 +36,8 @@ enum Op {
     Undo,
     /// Restart after this many retransmission timeouts of silence (0: the window was not used).
     Restart(u8),
+    /// News of the route, with its number.
+    News(u8, u16),
 }
 
 fn rtt() -> impl Strategy<Value = u64> {
@@ -75,6 +77,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => Just(Op::Recovered),
         2 => Just(Op::Undo),
         2 => (0_u8..8).prop_map(Op::Restart),
+        2 => (0_u8..8, any::<u16>()).prop_map(|(which, number)| Op::News(which, number)),
     ]
 }
 
@@ -313,6 +316,20 @@ impl Run {
                 }
                 self.shown = show(&*self.law);
                 assert!(self.governs || self.shown.cwnd <= before.cwnd, "grew on a restart from {before:?}");
+            }
+            Op::News(which, number) => {
+                let offset = self.snd_una + u64::from(*number);
+                let news = match which {
+                    0 => News::RouteFailed,
+                    1 => News::RouteRestored,
+                    2 => News::LinkFailed { seq: offset },
+                    3 => News::Unreachable,
+                    4 => News::Disconnected { head: offset },
+                    5 => News::Reconnected { received: offset },
+                    6 => News::Hops { round_trip: *number },
+                    _ => News::Waited,
+                };
+                self.law.on_news(&NewsEvent { now, news });
             }
             _ => {}
         }

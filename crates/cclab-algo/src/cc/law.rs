@@ -1,6 +1,6 @@
 //! What a congestion control is: the events that it sees, and the questions that it answers.
 
-use super::Feedback;
+use super::{Feedback, NewsEvent, Notices, Standing};
 use crate::params::Flavour;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};
@@ -294,6 +294,16 @@ pub trait CongestionControl: Send {
     /// What its data packets are to ask of the routers; a law that asks for nothing at first never does.
     fn request(&self) -> Feedback {
         Feedback::None
+    }
+    /// What stations of an ad hoc network are to tell it.
+    fn notices(&self) -> Notices {
+        Notices::None
+    }
+    /// News of the route came.
+    fn on_news(&mut self, _ev: &NewsEvent) {}
+    /// Whether the sender works; it stands by from some news on, not otherwise.
+    fn standing(&self) -> Standing {
+        Standing::default()
     }
     /// When and why the law could not go on, if so: one written in another language may fail.
     fn failed(&self) -> Option<(Time, String)> {

@@ -29,6 +29,7 @@ mod law;
 mod ledbat;
 mod lp;
 mod newreno;
+mod news;
 mod prague;
 mod registry;
 mod reno;
@@ -49,6 +50,7 @@ mod yeah;
 
 pub use feedback::Feedback;
 pub use law::*;
+pub use news::{News, NewsEvent, Notices, Resume, Standby, Standing};
 pub use registry::*;
 pub use window::Window;
 pub use windowed::{WindowLaw, Windowed};

@@ -1,8 +1,8 @@
 //! Laws that are a window: slow start and a window law, each in its own place, put together.
 
 use super::{
-    AckEvent, CongestionControl, CongestionEvent, Context, EcnUse, EstablishedEvent, Feedback, IdleEvent,
-    RecoveredEvent, RestartEvent, TimeoutEvent, UndoEvent, Window,
+    AckEvent, CongestionControl, CongestionEvent, Context, EcnUse, EstablishedEvent, Feedback, IdleEvent, NewsEvent,
+    Notices, RecoveredEvent, RestartEvent, Standing, TimeoutEvent, UndoEvent, Window,
 };
 use crate::slow_start::SlowStart;
 use crate::units::{Rate, Time};
@@ -85,6 +85,16 @@ pub trait WindowLaw: Send {
     fn request(&self, _w: &Window) -> Feedback {
         Feedback::None
     }
+    /// As [`CongestionControl::notices`].
+    fn notices(&self) -> Notices {
+        Notices::None
+    }
+    /// As [`CongestionControl::on_news`].
+    fn on_news(&mut self, _w: &mut Window, _ev: &NewsEvent) {}
+    /// As [`CongestionControl::standing`].
+    fn standing(&self) -> Standing {
+        Standing::default()
+    }
     /// As [`CongestionControl::signals`].
     fn signals(&self, _w: &Window, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -147,6 +157,15 @@ impl<L: WindowLaw> CongestionControl for Windowed<L> {
     }
     fn request(&self) -> Feedback {
         self.law.request(&self.window)
+    }
+    fn notices(&self) -> Notices {
+        self.law.notices()
+    }
+    fn on_news(&mut self, ev: &NewsEvent) {
+        self.law.on_news(&mut self.window, ev);
+    }
+    fn standing(&self) -> Standing {
+        self.law.standing()
     }
     fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
         self.law.signals(&self.window, record);

@@ -75,6 +75,7 @@ impl PacketLog {
         let (seq, ack, retransmission) = match &packet.body {
             Body::Tcp(segment) => (segment.seq, segment.ack, segment.retransmission),
             Body::Udp(datagram) => (datagram.number, 0, false),
+            Body::News(_) => (0, 0, false),
         };
         let (flow, size, payload) = (packet.flow, packet.size, packet.payload());
         self.0.push(Noted { at, seq, ack, link, flow, size, payload, kind, retransmission });

@@ -1,4 +1,4 @@
-//! What travels: packets, the segments and datagrams that they carry, ECN's bits, the congestion header.
+//! What travels: packets, the segments, datagrams and notices that they carry, ECN's bits, the congestion header.
 //!
 //! It stands under everything and knows units alone. Values are small and `Copy`; payloads are numbers of bytes.
 
@@ -8,7 +8,7 @@ mod packet;
 pub mod quick_start;
 mod segment;
 
-pub use cclab_algo::cc::Feedback;
+pub use cclab_algo::cc::{Feedback, News};
 pub use packed::{Options, Packed};
-pub use packet::{Body, Datagram, IP_HEADER, Packet, SocketId, TCP_HEADER, UDP_HEADER};
+pub use packet::{Body, Datagram, IP_HEADER, NEWS, Packet, SocketId, TCP_HEADER, UDP_HEADER};
 pub use segment::{AccEcn, Echo, Flags, SackBlocks, Segment, unwrap_offset};

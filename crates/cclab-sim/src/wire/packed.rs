@@ -1,6 +1,6 @@
 //! A packet as it waits and travels: what every packet has in 56 bytes, what few have beside it.
 
-use super::{Body, Datagram, Echo, Feedback, Flags, Packet, SackBlocks, Segment, SocketId};
+use super::{Body, Datagram, Echo, Feedback, Flags, NEWS, News, Packet, SackBlocks, Segment, SocketId};
 use cclab_algo::Time;
 
 /// What few segments carry: SACK blocks, a congestion header, the options of a SYN, exact times for a law that asks for them.
@@ -42,6 +42,35 @@ const DATAGRAM: u8 = 1 << 4;
 const OPTIONS: u8 = 1 << 5;
 const TIMESTAMPS: u8 = 1 << 6;
 const RETRANSMISSION: u8 = 1 << 7;
+/// What no datagram is.
+const NOTICE: u8 = DATAGRAM | RETRANSMISSION;
+
+/// Which news, and its number.
+fn pack_news(news: News) -> (u16, u64) {
+    match news {
+        News::RouteFailed => (0, 0),
+        News::RouteRestored => (1, 0),
+        News::LinkFailed { seq } => (2, seq),
+        News::Unreachable => (3, 0),
+        News::Disconnected { head } => (4, head),
+        News::Reconnected { received } => (5, received),
+        News::Hops { round_trip } => (6, round_trip.into()),
+        News::Waited => (7, 0),
+    }
+}
+
+fn unpack_news(which: u16, number: u64) -> News {
+    match which {
+        0 => News::RouteFailed,
+        1 => News::RouteRestored,
+        2 => News::LinkFailed { seq: number },
+        3 => News::Unreachable,
+        4 => News::Disconnected { head: number },
+        5 => News::Reconnected { received: number },
+        6 => News::Hops { round_trip: number as u16 },
+        _ => News::Waited,
+    }
+}
 
 impl Packet {
     /// What few segments carry, if this one does.
@@ -106,6 +135,10 @@ impl Packet {
                 bits: bits | DATAGRAM,
                 ..packed
             },
+            Body::News(news) => {
+                let (window, seq) = pack_news(*news);
+                Packed { seq, window, headers: NEWS as u16, bits: bits | NOTICE, ..packed }
+            }
         }
     }
 }
@@ -135,7 +168,10 @@ impl Packed {
         packet.size = self.len + u32::from(self.headers);
         (packet.doomed, packet.forward, packet.ecn) = (has(DOOMED), has(FORWARD), ecn);
         if has(DATAGRAM) {
-            packet.body = Body::Udp(Datagram { number: self.seq, len: self.len });
+            packet.body = match has(RETRANSMISSION) {
+                false => Body::Udp(Datagram { number: self.seq, len: self.len }),
+                true => Body::News(unpack_news(self.window, self.seq)),
+            };
         } else {
             packet.body = Body::Tcp(Segment {
                 seq: self.seq,
@@ -188,6 +224,16 @@ mod tests {
     }
 
     proptest! {
+        /// A notice, too.
+        #[test]
+        fn nor_of_a_notice(which in 0_u16..8, number in 0_u64..65_536, left: u32, to: u32) {
+            let packet = Packet::news(unpack_news(which, number), SocketId(to), Time(left.into()));
+            prop_assert_eq!(packet.size, 40);
+            let mut out = Packet::udp(0, Time::ZERO, 0, 0);
+            packet.pack(false).unpack(None, &mut out);
+            prop_assert_eq!(out, packet);
+        }
+
         /// What goes in comes out, whatever it is.
         #[test]
         fn nothing_is_lost(segment in segment(), left: u32, late: bool, to: u32, hop: u32, ecn in 0_u8..4, bits: [bool; 2], udp: bool) {

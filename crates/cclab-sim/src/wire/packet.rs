@@ -1,7 +1,6 @@
 //! A packet: a small `Copy` value; payloads are numbers of bytes.
 
-use super::Feedback;
-use super::Segment;
+use super::{Feedback, News, Segment};
 use cclab_algo::Time;
 
 /// Bytes of an IPv4 header without options.
@@ -10,6 +9,8 @@ pub const IP_HEADER: u32 = 20;
 pub const TCP_HEADER: u32 = 20;
 /// Bytes of a UDP header.
 pub const UDP_HEADER: u32 = 8;
+/// IP bytes of a notice.
+pub const NEWS: u32 = 40;
 
 /// A UDP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub enum Body {
     Tcp(Segment),
     /// A UDP datagram.
     Udp(Datagram),
+    /// A notice to the socket that sends to [`Packet::to`].
+    News(News),
 }
 
 /// The number of a socket: one end of a connection, or of a stream of datagrams.
@@ -89,6 +92,7 @@ impl Packet {
         (self.size, self.ecn) = match &self.body {
             Body::Tcp(segment) => (IP_HEADER + TCP_HEADER + segment.option_bytes() + segment.len, segment.ecn),
             Body::Udp(datagram) => (IP_HEADER + UDP_HEADER + datagram.len, 0),
+            Body::News(_) => (NEWS, 0),
         };
         (self.left, self.flow, self.forward, self.doomed) = (now, flow as u32, forward, false);
     }
@@ -110,6 +114,12 @@ impl Packet {
         }
     }
 
+    /// A notice to the socket that sends to `to`. It belongs to no flow.
+    pub fn news(news: News, to: SocketId, now: Time) -> Packet {
+        let flow = Packet::NO_FLOW as usize;
+        Packet { body: Body::News(news), to, forward: false, ..Packet::udp(flow, now, 0, NEWS) }
+    }
+
     /// Its congestion header, if routers are asked anything.
     pub fn asked(&mut self) -> Option<&mut Feedback> {
         match &mut self.body {
@@ -123,6 +133,7 @@ impl Packet {
         match &self.body {
             Body::Tcp(segment) => segment.len,
             Body::Udp(datagram) => datagram.len,
+            Body::News(_) => 0,
         }
     }
 }

@@ -80,6 +80,7 @@ impl Capture {
         match &packet.body {
             Body::Tcp(segment) => ends.tcp(packet, segment, &mut self.bytes),
             Body::Udp(datagram) => ends.udp(packet, datagram, &mut self.bytes),
+            Body::News(_) => unreachable!("a notice belongs to no flow"),
         }
         debug_assert_eq!(self.bytes.len(), packet.size as usize, "{packet:?}");
         let snaplen = self.options.snaplen.map_or(usize::MAX, |n| n as usize);

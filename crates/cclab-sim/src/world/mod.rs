@@ -400,6 +400,9 @@ impl Simulation {
     fn receive(&mut self, now: Time, packet: &Packet) {
         self.capture(now, !packet.forward, packet);
         let (to, index) = (packet.to, packet.flow as usize);
+        if packet.flow == Packet::NO_FLOW {
+            return self.take_news(now, packet);
+        }
         let socket = &mut self.sockets[to.index()];
         socket.received += 1;
         if socket.measuring && packet.forward && packet.payload() > 0 {
@@ -433,6 +436,18 @@ impl Simulation {
             }
             (Transport::Sink(bytes), Body::Udp(datagram)) => *bytes += u64::from(datagram.len),
             _ => {}
+        }
+    }
+
+    /// A notice has reached the sender that it is for.
+    #[cold]
+    #[inline(never)]
+    fn take_news(&mut self, now: Time, packet: &Packet) {
+        let sender = self.sockets[packet.to.index()].peer;
+        let endpoint = self.sockets[sender.index()].transport.tcp_mut();
+        if let (Some(endpoint), Body::News(news)) = (endpoint, &packet.body) {
+            endpoint.on_news(now, *news);
+            self.pump(now, sender);
         }
     }
 

@@ -9,7 +9,7 @@
 
 use super::Config;
 use crate::wire::ecn::CE;
-use crate::wire::{Flags, Segment};
+use crate::wire::{Flags, News, Segment};
 use cclab_algo::cc::{CongestionControl, Feedback, Phase};
 use cclab_algo::{Duration, Rate, Time};
 use std::sync::Arc;
@@ -210,6 +210,11 @@ impl Endpoint {
             self.early = Some(early);
         }
         self.rcv.take_ecn(segment, codepoint);
+    }
+
+    /// News of the route came.
+    pub fn on_news(&mut self, now: Time, news: News) {
+        self.snd.on_news(now, news);
     }
 
     /// RFC 9293's window test and RFC 7323's PAWS.

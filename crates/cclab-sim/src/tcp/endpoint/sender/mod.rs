@@ -26,6 +26,7 @@ mod recovery;
 mod rto;
 mod sack;
 mod scoreboard;
+mod standby;
 mod timeout;
 mod timer;
 mod transmit;
@@ -47,6 +48,7 @@ use rate::{Estimator, Sample};
 pub(super) use rto::Rtt;
 use sack::Sacks;
 use scoreboard::{Scoreboard, Track};
+use standby::Standby;
 use timer::{Kind, Timer};
 pub(super) use transmit::Outgoing;
 use validation::Usage;
@@ -59,7 +61,7 @@ pub(super) struct Sender {
     pub stats: Stats,
     /// Payload bytes of a full segment, as far as negotiated.
     mss: u32,
-    /// The connection is established: data may flow.
+    /// The connection is established and the sender does not stand by: data may flow.
     open: bool,
     /// SACK is agreed on and recovery uses it.
     use_sack: bool,
@@ -86,6 +88,7 @@ pub(super) struct Sender {
     frto: Frto,
     probe: TailProbe,
     persist: Persist,
+    standby: Option<Box<Standby>>,
 }
 
 /// What a handshake has agreed on, and how it went.
@@ -169,6 +172,7 @@ impl Sender {
             frto: Frto::default(),
             probe: TailProbe::default(),
             persist: Persist::default(),
+            standby: None,
             stats: Stats::default(),
             config,
             law,
@@ -320,6 +324,9 @@ impl Sender {
 
     /// Takes in the acknowledgement of `segment`. The order of the steps is Linux's (`tcp_ack`).
     pub fn on_ack(&mut self, now: Time, segment: &Segment) {
+        if self.standby.is_some() {
+            return self.on_ack_in_standby(now, segment);
+        }
         if segment.ack > self.window.nxt() {
             return;
         }
@@ -539,6 +546,7 @@ impl Sender {
             Kind::Probe => self.on_probe_timer(now),
             Kind::Reorder => self.on_reorder_timer(now),
             Kind::Persist => self.on_persist_timer(now),
+            Kind::Standby => self.on_standby_timer(now),
         }
         self.update_pacing();
     }

@@ -44,6 +44,11 @@ impl Pacer {
         self.rate = Rate::of(window * percent / 100, srtt);
     }
 
+    /// The next segment may leave so much later.
+    pub fn shift(&mut self, by: Duration) {
+        self.next += by;
+    }
+
     /// Whether the next segment has to wait.
     pub fn blocks(&mut self, now: Time) -> bool {
         self.blocked = self.rate.is_some() && now < self.next;

@@ -85,6 +85,11 @@ impl Rack {
         }
     }
 
+    /// What was delivered was sent so much later.
+    pub fn shift(&mut self, by: Duration) {
+        self.newest.1 += by;
+    }
+
     /// RACK.rtt.
     pub fn rtt(&self) -> Duration {
         self.rtt

@@ -60,6 +60,12 @@ impl Sample {
 }
 
 impl Estimator {
+    /// Everything happened so much later.
+    pub fn shift(&mut self, by: Duration) {
+        self.delivered_time += by;
+        self.first_sent += by;
+    }
+
     /// The stamp of a segment sent at `now`; `idle`: nothing else is in flight.
     pub fn on_send(&mut self, now: Time, idle: bool) -> Stamp {
         if idle {

@@ -6,7 +6,7 @@
 //! is wrong.
 
 use super::rate::Stamp;
-use cclab_algo::Time;
+use cclab_algo::{Duration, Time};
 
 /// A segment in flight.
 #[derive(Clone, Copy, Debug, Default)]
@@ -375,6 +375,15 @@ impl Scoreboard {
             self.note_track(i);
         }
         self.get(i)
+    }
+
+    /// Everything was sent so much later.
+    pub fn shift(&mut self, by: Duration) {
+        for i in self.head..self.tail {
+            let place = self.place(i);
+            let Record { sent, first_sent, delivered_time, .. } = &mut self.ring[place];
+            [sent, first_sent, delivered_time].into_iter().for_each(|time| *time += by);
+        }
     }
 
     #[cold]

@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Reorder,
     /// Zero-window probe.
     Persist,
+    /// The sender stands by: a probe of the route, or it has waited for long enough.
+    Standby,
 }
 
 /// What is due, and when.

@@ -22,7 +22,10 @@ impl Sender {
     /// The next segment to leave.
     pub fn poll(&mut self, now: Time) -> Option<Outgoing> {
         // The usual state of a receiver: nothing in flight, nothing to send.
-        if !self.open || (self.board.is_empty() && self.next_new().is_none()) {
+        if !self.open {
+            return self.poll_in_standby(now);
+        }
+        if self.board.is_empty() && self.next_new().is_none() {
             self.pacer.unblock();
             return None;
         }

@@ -2,9 +2,9 @@
 //! grow nor be kept (RFC 7661's aim; RFC 2861's rules as Linux has them).
 
 use super::Sender;
-use cclab_algo::Time;
 use cclab_algo::cc::{IdleEvent, Phase, RestartEvent};
 use cclab_algo::params::Flavour;
+use cclab_algo::{Duration, Time};
 
 /// How the window is used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +29,14 @@ impl Usage {
     /// The connection is established at `now`.
     pub fn new(now: Time) -> Usage {
         Usage { last_limited: now, ..Usage::default() }
+    }
+
+    /// Everything happened so much later.
+    pub fn shift(&mut self, by: Duration) {
+        self.last_limited += by;
+        if self.last_send != Time::ZERO {
+            self.last_send += by;
+        }
     }
 
     /// New data leaves.
