@@ -10,17 +10,22 @@
 //! [`ssthresh`]: CongestionControl::ssthresh
 
 mod anti_ecn;
+mod atcp;
 mod bbr;
 mod bbr3;
 mod bic;
+mod bus;
 #[cfg(test)]
 mod closed_loop;
 mod compound;
 mod copa;
 mod cubic;
+mod cwl;
 mod dctcp;
+mod elfn;
 mod fast;
 mod feedback;
+mod few;
 mod hstcp;
 mod htcp;
 mod hybla;
@@ -37,6 +42,7 @@ mod sack;
 mod santa_cruz;
 mod scalable;
 mod tahoe;
+mod tcp_f;
 #[cfg(test)]
 mod testing;
 mod vegas;

@@ -39,6 +39,13 @@ pub static REGISTRY: &[Entry] = &[
     prague::ENTRY,
     anti_ecn::ENTRY,
     xcp::ENTRY,
+    // for ad hoc networks: told of the route
+    tcp_f::ENTRY,
+    elfn::ENTRY,
+    atcp::ENTRY,
+    bus::ENTRY,
+    cwl::ENTRY,
+    few::ENTRY,
 ];
 
 /// A congestion control as the registry knows it.

@@ -170,7 +170,7 @@ fn read_recovery(t: &mut Table, profile: Profile, cc: &str, config: &mut Config)
         (_, Profile::Linux, Some(true)) => Recovery::Rack,
         (_, Profile::Classic, Some(true)) => Recovery::Sack,
         ("tahoe", ..) => Recovery::Tahoe,
-        ("newreno", ..) => Recovery::NewReno,
+        ("newreno" | "tcp-f" | "elfn" | "atcp" | "bus" | "cwl" | "few", ..) => Recovery::NewReno,
         ("reno", Profile::Classic, _) => Recovery::Reno, // Linux has a reno, too: the law alone
         (_, Profile::Linux, None) => Recovery::Rack,
         _ => Recovery::NewReno,

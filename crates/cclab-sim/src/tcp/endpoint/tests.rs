@@ -8,6 +8,8 @@ use cclab_algo::rng::Stream;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
+mod standby;
+
 /// Two endpoints and a delay each way. Side 0 connects, side 1 listens.
 struct Pipe {
     now: Time,
