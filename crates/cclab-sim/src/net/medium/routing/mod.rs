@@ -2,8 +2,12 @@
 //!
 //! To add one: a file beside this one, a `mod` line and an entry in [`REGISTRY`]; a variant of [`Message`] if it has any.
 
+pub mod aodv;
+mod buffer;
 pub mod direct;
 mod entry;
+#[cfg(test)]
+mod harness;
 pub mod static_routes;
 
 pub use entry::Entry;
@@ -14,11 +18,14 @@ use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 
 /// Every routing protocol there is, in the order in which `cclab list routing` shows them.
-pub static REGISTRY: &[Entry] = &[static_routes::ENTRY, direct::ENTRY];
+pub static REGISTRY: &[Entry] = &[static_routes::ENTRY, direct::ENTRY, aodv::ENTRY];
 
 /// A message of a routing protocol.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Message {}
+pub enum Message {
+    /// Of AODV.
+    Aodv(aodv::Message),
+}
 
 /// The stations that a parcel is to pass, under source routing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
