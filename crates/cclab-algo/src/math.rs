@@ -27,3 +27,15 @@ pub fn erfc(x: f64) -> f64 {
 pub fn gamma(x: f64) -> f64 {
     libm::tgamma(x)
 }
+/// Sine.
+pub fn sin(x: f64) -> f64 {
+    libm::sin(x)
+}
+/// Cosine.
+pub fn cos(x: f64) -> f64 {
+    libm::cos(x)
+}
+/// The angle of the point (x, y), from −π to π.
+pub fn atan2(y: f64, x: f64) -> f64 {
+    libm::atan2(y, x)
+}

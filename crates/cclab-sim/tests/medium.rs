@@ -14,22 +14,7 @@ use support::*;
 
 /// ns-2's MAC at 2 and 1 Mbit/s.
 fn mac() -> Mac {
-    Mac {
-        profile: "ns2-2M".into(),
-        slot: Duration::from_micros(20),
-        sifs: Duration::from_micros(10),
-        cw_min: 31,
-        cw_max: 1023,
-        data_rate: Rate(2_000_000),
-        basic_rate: Rate(1_000_000),
-        preamble: Preamble::Plain(Duration::from_micros(192)),
-        header: 34,
-        rts_threshold: 0,
-        short_retries: 7,
-        long_retries: 4,
-        backoff: Backoff::Ns2,
-        queue: 50,
-    }
+    Mac::of("ns2-2M").expect("a profile")
 }
 
 fn at(x: f64, y: f64) -> Place {
@@ -41,10 +26,12 @@ fn radio(seconds: f64, places: &[Place], mac: Mac, flows: Vec<(Flow, u32, u32)>)
     let mut scenario = path(seconds, link("there", None, Duration::ZERO), link("back", None, Duration::ZERO));
     scenario.nodes = (0..places.len()).map(|i| format!("n{i}")).collect();
     scenario.links.clear();
-    let station = |(node, place): (usize, &Place)| Station { node, track: Track::standing(*place) };
+    let station = |(node, place): (usize, &Place)| Station { node, motion: Motion::Standing(*place) };
     scenario.media = vec![Medium {
         name: "air".into(),
         stations: places.iter().enumerate().map(station).collect(),
+        seed: None,
+        connected: false,
         radio: Radio::WAVELAN,
         mac,
         routing: Routing::new(&static_routes::ENTRY),

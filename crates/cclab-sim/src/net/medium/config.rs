@@ -3,6 +3,7 @@
 use super::StationId;
 use super::routing::{self, Entry};
 use crate::net::field::Params;
+use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
 
 /// A radio medium and its stations.
@@ -12,6 +13,10 @@ pub struct Medium {
     pub name: String,
     /// Its stations; [`StationId`] counts them.
     pub stations: Vec<Station>,
+    /// Seed of their places and moves, in the place of the run's.
+    pub seed: Option<u64>,
+    /// Whether places at the start are drawn until every station reaches every other one, over others.
+    pub connected: bool,
     /// How far signals carry.
     pub radio: Radio,
     /// How stations share the air.
@@ -29,8 +34,64 @@ pub struct Medium {
 pub struct Station {
     /// Index of the node.
     pub node: usize,
-    /// Where it is.
-    pub track: Track,
+    /// Where it is, and how it moves.
+    pub motion: Motion,
+}
+
+/// How a station moves; [`mobility`](super::mobility) makes it a [`Track`], leg by leg.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Motion {
+    /// Not at all.
+    Standing(Place),
+    /// Along these legs.
+    Along(Track),
+    /// Not at all, and anywhere in this area.
+    Uniform(Area),
+    /// To one random place after the other.
+    Waypoint(Waypoint),
+    /// With a speed and a direction that forget slowly.
+    GaussMarkov(GaussMarkov),
+}
+
+/// A rectangle from the origin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Area {
+    /// Its width, m.
+    pub x: f64,
+    /// Its height, m.
+    pub y: f64,
+}
+
+/// Random waypoint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Waypoint {
+    /// Where.
+    pub area: Area,
+    /// Smallest and largest speed of a leg, m/s; each leg draws evenly from them.
+    pub speed: (f64, f64),
+    /// Rest after each leg.
+    pub pause: Duration,
+    /// Whether it begins as if it had run for ever (Navidi and Camp 2004); else anywhere, with a rest.
+    pub steady: bool,
+}
+
+/// Gauss–Markov.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GaussMarkov {
+    /// Where.
+    pub area: Area,
+    /// How much of speed and direction stays from step to step: 0 nothing, 1 all.
+    pub memory: f64,
+    /// Mean speed, m/s.
+    pub speed: f64,
+    /// Standard deviation of the speed, m/s.
+    pub speed_deviation: f64,
+    /// Standard deviation of the direction, rad.
+    pub direction_deviation: f64,
+    /// Length of a step.
+    pub step: Duration,
+    /// So near an edge, m, it turns to the centre.
+    pub margin: f64,
 }
 
 /// A place in the plane, in metres.
@@ -42,8 +103,8 @@ pub struct Place {
     pub y: f64,
 }
 
-/// Where a station is, and where it goes: straight legs in order of time. Before the first it stands where that begins, behind the
-/// last it stands where that ends; between two legs it stands.
+/// Where a station is, and where it goes: straight legs in order of time. Before each it stands where that begins, behind the
+/// last where that ends.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Track {
     /// The legs; a station that never moves has one of no length.
@@ -63,15 +124,61 @@ pub struct Leg {
     pub to: Place,
 }
 
+impl Place {
+    /// How far it is to another place, m.
+    pub fn distance(self, other: Place) -> f64 {
+        let (x, y) = (other.x - self.x, other.y - self.y);
+        (x * x + y * y).sqrt()
+    }
+}
+
 impl Track {
     /// A station that never moves.
     pub fn standing(place: Place) -> Track {
-        Track { legs: vec![Leg { start: Time::ZERO, end: Time::ZERO, from: place, to: place }] }
+        Track { legs: vec![Leg::standing(Time::ZERO, place)] }
+    }
+}
+
+impl Leg {
+    /// No way at all.
+    pub fn standing(at: Time, place: Place) -> Leg {
+        Leg { start: at, end: at, from: place, to: place }
     }
 
-    /// Whether it ever moves.
-    pub fn moves(&self) -> bool {
-        self.legs.iter().any(|leg| leg.from != leg.to)
+    /// From here to there at this speed, m/s.
+    pub fn at_speed(start: Time, from: Place, to: Place, speed: f64) -> Leg {
+        Leg { start, end: start + Duration::from_secs_f64(from.distance(to) / speed), from, to }
+    }
+
+    /// Where it is.
+    pub fn at(&self, now: Time) -> Place {
+        if now <= self.start {
+            return self.from;
+        }
+        if now >= self.end {
+            return self.to;
+        }
+        let share = now.since(self.start).0 as f64 / self.end.since(self.start).0 as f64;
+        let between = |from: f64, to: f64| from + (to - from) * share;
+        Place { x: between(self.from.x, self.to.x), y: between(self.from.y, self.to.y) }
+    }
+
+    /// Speed on the way, m/s.
+    pub fn speed(&self) -> f64 {
+        let seconds = self.end.since(self.start).as_secs_f64();
+        if seconds > 0.0 { self.from.distance(self.to) / seconds } else { 0.0 }
+    }
+}
+
+impl Area {
+    /// A place anywhere in it.
+    pub fn draw(self, rng: &mut Stream) -> Place {
+        Place { x: rng.between(0.0, self.x), y: rng.between(0.0, self.y) }
+    }
+
+    /// From corner to corner, m.
+    pub fn diagonal(self) -> f64 {
+        Place::default().distance(Place { x: self.x, y: self.y })
     }
 }
 
@@ -125,15 +232,19 @@ pub enum Propagation {
     },
 }
 
-/// The MAC and the physical layer under it.
+/// The MAC and the physical layer under it; [`profile`](super::profile) has the sets of values that there are names for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mac {
     /// Name of the profile.
-    pub profile: String,
+    pub profile: &'static str,
+    /// How a frame becomes time.
+    pub phy: Phy,
     /// A slot of the back-off.
     pub slot: Duration,
     /// Short interframe space.
     pub sifs: Duration,
+    /// Slots of a DIFS (or of an AIFS) beyond SIFS.
+    pub aifsn: u32,
     /// Smallest contention window, slots less one.
     pub cw_min: u32,
     /// Largest.
@@ -142,9 +253,7 @@ pub struct Mac {
     pub data_rate: Rate,
     /// Rate of RTS, CTS, ACK and of what is for all.
     pub basic_rate: Rate,
-    /// How a frame becomes time.
-    pub preamble: Preamble,
-    /// Bytes of a data frame's header with its check sequence.
+    /// Bytes of a data frame around its IP packet: header, check sequence, LLC.
     pub header: u32,
     /// Frames of at least so many bytes are announced by RTS; `u32::MAX` none.
     pub rts_threshold: u32,
@@ -160,14 +269,16 @@ pub struct Mac {
 
 /// What precedes a frame on the air, and how its bits are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preamble {
-    /// This long, then bits at the frame's rate.
-    Plain(Duration),
-    /// OFDM: this long, then 4-µs symbols with 22 bits of service and tail, then a signal extension.
-    Ofdm {
-        /// Preamble and SIGNAL.
-        preamble: Duration,
-        /// Extension behind (802.11g: 6 µs).
+pub enum Phy {
+    /// DSSS and CCK: a preamble of this length, then bits at the frame's rate.
+    Dsss(Duration),
+    /// 802.11a: 20 µs, then symbols of 4 µs.
+    Ofdm,
+    /// 802.11g: the same and 6 µs of signal extension; 1, 2, 5.5 and 11 Mbit/s as DSSS.
+    Erp(Duration),
+    /// 802.11n, 20 MHz, one stream, mixed format: 36 µs, then symbols of 4 or 3.6 µs; rates of 802.11a as there.
+    Ht {
+        /// Signal extension behind a frame: 6 µs at 2.4 GHz.
         extension: Duration,
     },
 }
@@ -211,19 +322,4 @@ pub struct Crossing {
     pub from: StationId,
     /// Where it leaves.
     pub to: StationId,
-}
-
-impl Mac {
-    pub(super) fn difs(&self) -> Duration {
-        self.sifs + self.slot * 2
-    }
-    pub(super) fn eifs(&self) -> Duration {
-        self.sifs + self.difs() + self.airtime(14, Rate(1_000_000))
-    }
-    pub(super) fn airtime(&self, bytes: u32, rate: Rate) -> Duration {
-        match self.preamble {
-            Preamble::Plain(preamble) => preamble + rate.time_for(bytes.into()),
-            Preamble::Ofdm { preamble, .. } => preamble,
-        }
-    }
 }

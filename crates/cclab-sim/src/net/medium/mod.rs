@@ -8,6 +8,8 @@ mod arp;
 pub mod config;
 mod interface_queue;
 mod mac;
+pub mod mobility;
+pub mod profile;
 mod propagation;
 mod reach;
 pub mod routing;
@@ -198,7 +200,8 @@ impl Medium {
     pub fn new(medium: &config::Medium, nodes: &[String], seed: u64, from: Time, to: Time) -> Medium {
         let config::Medium { name, radio, mac, arp, ttl, .. } = medium;
         let stream = |station: usize, what: &str| Stream::new(seed, &format!("medium/{name}/{station}/{what}"));
-        let places: Vec<_> = medium.stations.iter().map(|station| station.track.legs[0].from).collect();
+        let mut cursors = mobility::start(medium, nodes, seed, |a, b| radio.power_at(a.distance(b)) >= radio.receive);
+        let places: Vec<_> = cursors.iter_mut().map(|cursor| cursor.place(Time::ZERO)).collect();
         let reach = Reach::new(radio, &places);
         let protocols = medium.routing.start(&reach.decoders(radio));
         let router = |(i, protocol)| Router { protocol, rng: stream(i, "routing"), alarm: Time::NEVER };

@@ -17,7 +17,7 @@ pub(super) struct Neighbour {
 
 impl Neighbour {
     fn new(radio: &Radio, station: u32, from: Place, to: Place) -> Neighbour {
-        let distance = ((from.x - to.x) * (from.x - to.x) + (from.y - to.y) * (from.y - to.y)).sqrt();
+        let distance = from.distance(to);
         Neighbour { station, delay: delay(distance), power: radio.power_at(distance) }
     }
 }
