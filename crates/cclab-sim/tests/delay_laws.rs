@@ -112,7 +112,7 @@ fn veno_and_westwood_at_42_ms_as_in_ns2() {
     }
 }
 
-/// Linux' Westwood of today halves for the time of a recovery: the rates are as in ns-2, utilisation is three points
+/// Linux' Westwood of today halves for the time of a recovery: the rates are as in ns-2, utilisation is four points
 /// less, which the tolerance of two does not cover.
 #[test]
 fn westwood_of_linux_at_42_ms() {
