@@ -5,6 +5,7 @@
 pub mod aodv;
 mod buffer;
 pub mod direct;
+pub mod dsr;
 mod entry;
 #[cfg(test)]
 mod harness;
@@ -18,13 +19,15 @@ use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 
 /// Every routing protocol there is, in the order in which `cclab list routing` shows them.
-pub static REGISTRY: &[Entry] = &[static_routes::ENTRY, direct::ENTRY, aodv::ENTRY];
+pub static REGISTRY: &[Entry] = &[static_routes::ENTRY, direct::ENTRY, aodv::ENTRY, dsr::ENTRY];
 
 /// A message of a routing protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
     /// Of AODV.
     Aodv(aodv::Message),
+    /// Of DSR.
+    Dsr(dsr::Message),
 }
 
 /// The stations that a parcel is to pass, under source routing.
