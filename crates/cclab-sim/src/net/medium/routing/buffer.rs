@@ -59,6 +59,11 @@ impl Buffer {
         self.waiting.iter().any(|waiting| waiting.to == to)
     }
 
+    /// The first that waits for `to`.
+    pub(super) fn first(&self, to: StationId) -> Option<ParcelId> {
+        self.waiting.iter().find(|waiting| waiting.to == to).map(|waiting| waiting.parcel)
+    }
+
     /// How many wait.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()

@@ -106,9 +106,15 @@ impl Net {
     /// A datagram enters at `from`; its number.
     pub(super) fn send(&mut self, from: u32, to: u32) -> u64 {
         let number = self.injected;
+        self.send_packet(from, to, Packet::udp(0, self.now, number, 1000));
+        number
+    }
+
+    /// A packet enters at `from`; a segment's sequence number is its number here.
+    pub(super) fn send_packet(&mut self, from: u32, to: u32, packet: Packet) {
         self.injected += 1;
         let parcel = self.parcels.insert(Parcel {
-            packet: Packet::udp(0, self.now, number, 1000),
+            packet,
             source: id(from),
             destination: Some(id(to)),
             ttl: 64,
@@ -117,7 +123,6 @@ impl Net {
             path: None,
         });
         self.with(from, |station, now, cx| station.forward(now, parcel, None, cx));
-        number
     }
 
     /// Until nothing happens any more before then.
@@ -295,7 +300,8 @@ impl Net {
 fn number(parcel: &Parcel) -> u64 {
     match parcel.packet.body {
         Body::Udp(datagram) => datagram.number,
-        _ => unreachable!("only datagrams are sent"),
+        Body::Tcp(segment) => segment.seq,
+        _ => unreachable!("nothing else is sent"),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! To add one: a file beside this one, a `mod` line and an entry in [`REGISTRY`]; a variant of [`Message`] if it has any.
 
+pub mod abr;
 pub mod aodv;
 mod buffer;
 pub mod direct;
@@ -19,7 +20,7 @@ use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 
 /// Every routing protocol there is, in the order in which `cclab list routing` shows them.
-pub static REGISTRY: &[Entry] = &[static_routes::ENTRY, direct::ENTRY, aodv::ENTRY, dsr::ENTRY];
+pub static REGISTRY: &[Entry] = &[static_routes::ENTRY, direct::ENTRY, aodv::ENTRY, dsr::ENTRY, abr::ENTRY];
 
 /// A message of a routing protocol.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub enum Message {
     Aodv(aodv::Message),
     /// Of DSR.
     Dsr(dsr::Message),
+    /// Of ABR.
+    Abr(abr::Message),
 }
 
 /// The stations that a parcel is to pass, under source routing.
@@ -163,6 +166,10 @@ pub trait Routing: Send {
     }
     /// The neighbour to which a parcel for `to` would go now, and how many hops it is from here to there.
     fn next_hop(&self, now: Time, to: StationId) -> Option<(StationId, u8)>;
+    /// What the receiver of a flow has in order, as an answer on its way over this station said when a route was mended (TCP-BuS).
+    fn received(&self, _flow: u32) -> Option<u64> {
+        None
+    }
     /// Parcels that it keeps.
     fn held(&self) -> usize {
         0
