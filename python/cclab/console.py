@@ -117,14 +117,20 @@ def percent(part: float | None) -> str:
 
 
 def result_tables(result: Result) -> list[Any]:
-    """Flows, background and links of a result, with units, and what the figures rest on."""
-    flows = [_flow_table(result)] if result.rows("flows") else []
-    background = [_background_table(result)] if result.rows("background") else []
-    return [*flows, *background, _link_table(result), _footing(result)]
+    """Flows, background and links of which a result knows anything, with units, and what the figures rest on."""
+    flows, links = _known(result, "flows", "goodput_bps"), _known(result, "links", "throughput_bps")
+    parts: list[Any] = [_flow_table(result, flows)] if flows else []
+    parts += [_background_table(result)] if result.rows("background") else []
+    parts += [_link_table(links)] if links else []
+    return [*parts, _footing(result)] if parts else []
 
 
-def _flow_table(result: Result) -> Table:
-    rows = result.rows("flows")
+def _known(result: Result, table: str, column: str) -> list[dict[str, Any]]:
+    rows = result.rows(table)
+    return rows if result.backend == "sim" else [row for row in rows if math.isfinite(row[column])]
+
+
+def _flow_table(result: Result, rows: list[dict[str, Any]]) -> Table:
     if len(rows) > _MANY_FLOWS:
         return _law_table(result)
     finite = any(math.isfinite(row["fct_s"]) for row in rows)
@@ -177,8 +183,7 @@ def _background_table(result: Result) -> Table:
     return made
 
 
-def _link_table(result: Result) -> Table:
-    rows = result.rows("links")
+def _link_table(rows: list[dict[str, Any]]) -> Table:
     busy = [row for row in rows if math.isfinite(row["utilisation"])] or rows
     lossy = any(row["losses"] for row in busy)
     made = table(
@@ -198,7 +203,9 @@ def _link_table(result: Result) -> Table:
 
 
 def _footing(result: Result) -> str:
-    jain = "" if len(result.rows("flows")) < 2 else f"Jain's index {number(result.jain)}. "
+    jain = "" if len(result.rows("flows")) < 2 or math.isnan(result.jain) else f"Jain's index {number(result.jain)}. "
+    if result.backend != "sim":
+        return f"{jain}Means by closed formulas, in which nothing is random: no seed changes them."
     return f"{jain}Means, after the warm-up. One run with seed {result.seed}: no interval; another seed may differ."
 
 

@@ -177,10 +177,11 @@ class Result:
         }
 
     def summary(self) -> str:
-        """Flows, background and links as text."""
+        """Flows, background and links as text, or why there is nothing of them to tell."""
+        from cclab import backends
         from cclab.console import as_text, result_tables
 
-        return as_text(*result_tables(self)).rstrip("\n")
+        return as_text(*result_tables(self)).rstrip("\n") or str(backends.find(self.backend).remark(self))
 
     def save(self, place: str | Path) -> None:
         """Write a folder of Parquet tables with a manifest; whole or not at all.

@@ -55,10 +55,11 @@ def remark(result: Result) -> str | None:
     missing, flows = int(result.flows["goodput_bps"].is_nan().sum()), result.flows.height
     if not missing:
         return None
-    some = "" if missing == flows else f" to {missing} of {flows} flows"
+    some = "these flows" if missing == flows else f"{missing} of {flows} flows"
     return (
-        f"no closed formula applies{some}: flows limited by the bottleneck, not by random loss, have one only if they"
-        " all have the same cc, rtt and packet size, and constant-rate flows leave them some of it"
+        f"no closed formula covers {some}: each of {', '.join(LAWS)} has one for losses by chance, but flows that the"
+        " bottleneck limits share it by one only if all have the same cc, rtt and packet size, and constant-rate flows"
+        ' leave them some of it; the backend "sim" runs any'
     )
 
 
