@@ -79,6 +79,8 @@ def open_folder(place: Path, schema: str) -> dict[str, Any]:
     found = manifest.get("schema")
     if found != schema:
         kind, _, version = str(found).partition("/")
+        if kind == "cclab.export":
+            raise exported(place)
         if kind == schema.partition("/")[0]:
             raise ResultError(f"{place}: written in layout {version} of {kind}; this cclab reads {schema}")
         raise ResultError(f"{place}: holds {found!r}, not {schema!r}")
@@ -91,6 +93,14 @@ def open_folder(place: Path, schema: str) -> dict[str, Any]:
         if _sha256(path) != about["sha256"]:
             raise ResultError(f"{place}: {name} is damaged (its contents do not match {MANIFEST})")
     return manifest
+
+
+def exported(place: Path) -> ResultError:
+    """The error that a folder is what `cclab export` wrote."""
+    return ResultError(
+        f"{place}: holds the tables of a sweep as cclab export wrote them; name the folder of the sweep, or read a table"
+        f" in Python: polars.read_parquet({str(place / 'runs.parquet')!r})"
+    )
 
 
 def schema_of(place: Path) -> str:

@@ -121,6 +121,11 @@ def test_an_export_is_a_parquet_file_for_each_table(cli, study, tmp_path):
     for name in done.tables():
         assert pl.read_parquet(tmp_path / "tables" / f"{name}.parquet").equals(done.table(name), null_equal=True)
     assert cclab.Scenario.load(tmp_path / "tables" / "scenario.toml").name == "base"
+    for command in (("query", tmp_path / "tables", "SELECT * FROM runs"), ("report", tmp_path / "tables")):
+        status, _, err = cli(*command)
+        assert status == 2
+        assert "holds the tables of a sweep as cclab export wrote them; name the folder of the sweep, or read" in err
+        assert f"polars.read_parquet('{tmp_path / 'tables' / 'runs.parquet'}')" in err
     write(tmp_path / "tables" / "mine.txt", "")
     for place, out, said in (
         (tmp_path / "store", tmp_path / "tables", "holds files of yours, which would be lost: mine.txt"),

@@ -51,6 +51,8 @@ def write_report(folder: Path, schema: str | None = None) -> Path:
     elif schema == published.SCHEMA:
         text = _published_page(folder, sealed)
     else:
+        if schema.startswith("cclab.export/"):
+            raise folders.exported(folder)
         raise ResultError(f"{folder}: holds {schema!r}, neither a run nor a study of this cclab")
     folders.write_text(folder / PAGE, text)
     return folder / PAGE
