@@ -655,6 +655,28 @@ def test_query_reads_its_tables_only(cli, run, tmp_path):
         status, out, err = cli("query", run.place, sql.format(secret))
         assert (status, out) == (2, ""), sql
         assert f"is refused: a query reads the tables in {run.place} and no other file" in err, sql
+    # Whatever a dialect may take for the end of a literal.
+    for sql in (
+        "SELECT '--' AS a FROM read_csv('{}')",
+        "SELECT 'it''s' AS a FROM read_csv('{}')",
+        "SELECT '\\' AS a FROM read_csv('{}') WHERE a <> '\\'",
+        "SELECT E'\\'' AS a FROM read_csv('{}') WHERE a <> ''",
+        "SELECT $$'$$ AS a FROM read_csv('{}') WHERE a <> ''",
+        "SELECT seed AS \"'\" FROM read_csv('{}') WHERE a <> ''",
+        "SELECT seed AS `'` FROM read_csv('{}') WHERE a <> ''",
+        "SELECT 1 -- '\n FROM read_csv('{}')",
+        "SELECT 1 /* ' */ FROM read_csv('{}')",
+        "SELECT 1 /* /* */ ' */ FROM read_csv('{}')",
+        "SELECT * FROM 'read_csv'\n-- so\n('{}')",
+        "SELECT '' '' AS a FROM read_csv('{}')",
+    ):
+        status, out, err = cli("query", run.place, sql.format(secret))
+        assert (status, out) == (2, ""), sql
+        assert "read_csv is refused" in err, sql
+    # A text is no call.
+    for text in ("read_csv(", "it''s read_csv('')", "scan_x"):
+        status, out, err = cli("query", run.place, f"SELECT seed FROM runs WHERE digest <> '{text}' -- so")
+        assert (status, err) == (0, ""), text
     # Nor is a file a table by its name.
     for name in ("'{}'", '"{}"', "scan('{}')", "csv_scan('{}')", "glob('{}')"):
         status, out, err = cli("query", run.place, f"SELECT * FROM {name.format(secret)}")
