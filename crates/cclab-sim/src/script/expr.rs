@@ -405,6 +405,13 @@ impl Expr {
         values.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
     }
 
+    /// Whether all names in it are known.
+    pub fn knows(&self, lookup: &dyn Fn(&str) -> Option<f64>) -> bool {
+        let mut all = true;
+        self.each_name(&mut |name| all &= lookup(name).is_some());
+        all
+    }
+
     fn each_name<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
         match self {
             Expr::Number(_) | Expr::Text(_) => {}

@@ -96,6 +96,14 @@ fn assertions_show_the_values() {
         message.starts_with("assert tcpi_cwnd == 10: tcpi_cwnd is not known here; known: tcpi_snd_cwnd"),
         "{message}"
     );
+    for (more, expected) in [
+        ("tcpi_snd_cwnd / tcpi_lost == 1", "division by zero (tcpi_snd_cwnd = 10, tcpi_lost = 0)"),
+        ("1 / 0 == 1", "division by zero"),
+        ("round(tcpi_lost) == 0", "round with 1 arguments is not known here (tcpi_lost = 0)"),
+    ] {
+        let (_, message) = report(&format!("+0 %{{ assert {more} }}%\n"));
+        assert_eq!(message, format!("assert {more}: {expected}"));
+    }
     let printed = run(&format!("{CLIENT}+0 %{{ print(tcpi_rtt, 'us'); import os }}%\n"), "print");
     assert_eq!(printed.notes, ["line 7: tcpi_rtt = 100000, 'us'", "line 7: not run here: import os"]);
 }

@@ -269,6 +269,11 @@ impl World {
             .iter()
             .filter_map(|statement| match statement {
                 Statement::Assert(condition, text) => match condition.value(&|name| self.lookup(name)) {
+                    Err(message) if condition.knows(&|name| self.lookup(name)) => {
+                        let values = condition.values_of_names(&|name| self.lookup(name));
+                        let values = if values.is_empty() { values } else { format!(" ({values})") };
+                        Some(Err(format!("assert {text}: {message}{values}")))
+                    }
                     Err(message) => Some(Err(format!("assert {text}: {message}; known: {NAMES}"))),
                     Ok(0.0) => {
                         Some(Err(format!("assert {text}: {}", condition.values_of_names(&|name| self.lookup(name)))))
