@@ -245,9 +245,52 @@ fn conforms(entry: &Entry, params: &Params, traffic: &Traffic) -> Result<(), Tes
 fn every_discipline_keeps_its_promises() {
     for entry in REGISTRY {
         let config = Config { cases: 128, failure_persistence: None, ..Config::default() };
-        let tried = TestRunner::new(config)
-            .run(&(params(entry), traffic()), |(params, traffic)| conforms(entry, &params, &traffic));
-        tried.unwrap_or_else(|e| panic!("{}: {e}", entry.name));
+        let tried = move || {
+            TestRunner::new(config)
+                .run(&(params(entry), traffic()), |(params, traffic)| conforms(entry, &params, &traffic))
+                .map_err(|e| format!("{}: {e}", entry.name))
+        };
+        // one that loses a packet may wait for it for ever
+        let (done, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(tried()));
+        let patience = std::time::Duration::from_secs(120);
+        let ended =
+            ended.recv_timeout(patience).unwrap_or_else(|e| panic!("{}: no end in {patience:?} ({e})", entry.name));
+        ended.unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// A queue that stays, at a fixed multiple of the target delay: packets come at the link's rate behind a burst.
+fn standing(entry: &Entry, target: Duration, multiple: f64) -> u64 {
+    let (rate, size) = (Rate(100_000_000), 1500);
+    let params = Params::new(entry.fields, &vec![None; entry.fields.len()]);
+    let around = Around { rate: Some(rate), rtt: Duration::from_millis(100), packet: size };
+    let model = Link { queue: (entry.build)(&params, &around), ..link("link", Some(rate.0), Duration::ZERO) };
+    let each = rate.time_for(size);
+    let burst = (multiple * target.0 as f64 / each.0 as f64) as u64;
+    let packet = |number: u64| {
+        let at = Time(1) + each * number.saturating_sub(burst);
+        let mut packet = Packet::udp(0, Time::ZERO, 0, size as u32);
+        packet.ecn = 2; // marks leave the queue as it is
+        (at, packet)
+    };
+    let packets: Vec<_> = (0..30_000).map(packet).collect(); // 3.6 s
+    let fate =
+        drive(&model, 1, &packets, packets[packets.len() - 1].0).unwrap_or_else(|e| panic!("{}: {e}", entry.name));
+    let row = fate.links.row(0);
+    row.early_drops + row.marks
+}
+
+/// What a target is for: a queue that stays above it is signalled and goes on to be (CoDel: RFC 8289 §3; PIE's integral
+/// term: RFC 8033 §4.2; DualPI2: RFC 9332 §2.4), one below half of it is not.
+#[test]
+fn a_target_delay_is_what_is_signalled() {
+    for entry in REGISTRY {
+        let target = entry.fields.iter().find(|field| field.name == "target").map(|field| field.default);
+        let Some(Value::Time(target)) = target else { continue };
+        assert_eq!(standing(entry, target, 0.4), 0, "{}: below the target", entry.name);
+        let signals = standing(entry, target, 2.0);
+        assert!(signals > 30, "{}: {signals} signals above the target", entry.name);
     }
 }
 

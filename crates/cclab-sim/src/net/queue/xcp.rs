@@ -93,7 +93,7 @@ impl Xcp {
         self.gain = share(shuffled + phi.max(0.0), flows);
         self.toll = share(shuffled + (-phi).max(0.0), asked);
         if flows > 0.0 {
-            self.interval = rtts / flows;
+            self.interval = rtts / flows; // a microsecond at least: headers know no shorter RTT but none
         }
         self.traffic = Traffic::default();
     }
@@ -122,7 +122,7 @@ impl Discipline for Xcp {
         let capacity = view.rate.map_or(0.0, |rate| rate.as_bps_f64() / 8.0);
         let queue = std::mem::replace(&mut self.queue, u64::MAX).min(view.bytes);
         self.control(capacity, queue as f64);
-        self.ends = view.now + Duration::from_secs_f64(self.interval.max(1e-6));
+        self.ends = view.now + Duration::from_secs_f64(self.interval);
     }
 }
 
@@ -153,5 +153,24 @@ mod tests {
         let totals = [60, 40].map(|n| (0..n).map(|_| send(&mut router, 1000 * n)).sum::<f64>());
         assert!((totals[0] - 4322.0).abs() < 0.5 && (totals[1] - 4548.0).abs() < 0.5, "{totals:?}");
         assert!((router.interval - 0.1).abs() < 1e-12);
+    }
+
+    /// Time goes on, whatever a header says: the control interval is never shorter than the unit of its RTT.
+    #[test]
+    fn the_interval_is_a_microsecond_at_least() {
+        let mut router = Xcp::new(Config::PAPER);
+        let mut now = router.next_timer();
+        for (rtts, expected) in [(&[0; 9][..], 50_000_000), (&[0, 1, 0, 1, 1], 1000), (&[0], 1000), (&[1, 1, 3], 2200)]
+        {
+            for rtt_us in rtts {
+                let view = View { now, packets: 0, bytes: 0, free_at: now, rate: Some(Rate(1)), full: false };
+                let feedback = Feedback::Xcp { cwnd: u32::MAX, rtt_us: *rtt_us, delta: 0.0 };
+                let mut packet = Packet::tcp(0, true, now, &Segment { len: 1, feedback, ..Segment::default() });
+                router.enqueue(&view, &mut packet);
+            }
+            router.on_timer(&View { now, packets: 0, bytes: 0, free_at: now, rate: Some(Rate(1)), full: false });
+            assert_eq!(router.next_timer().since(now), Duration(expected));
+            now = router.next_timer();
+        }
     }
 }
