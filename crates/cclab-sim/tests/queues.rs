@@ -33,8 +33,12 @@ fn written(queue: &str) -> Queue {
 /// Every discipline that there is, with room for `n` packets.
 fn disciplines(n: u64) -> Vec<Queue> {
     let names = registry_json()["queues"].as_array().expect("a list").clone();
-    let name = |entry: &serde_json::Value| entry["name"].as_str().expect("a name").to_owned();
-    names.iter().map(|e| written(&format!("discipline = '{}', limit = '{n} packets'", name(e)))).collect()
+    let of = |entry: &serde_json::Value| match entry["name"].as_str().expect("a name") {
+        "red" => written(&format!("discipline = 'red', limit = '{n} packets', min = '1 packet', max = '{n} packets'")),
+        "step" => written(&format!("discipline = 'step', limit = '{} packets', threshold = '{n} packets'", n + 1)),
+        name => written(&format!("discipline = '{name}', limit = '{n} packets'")),
+    };
+    names.iter().map(of).collect()
 }
 
 /// A scheduler that never signals makes a served link; it is the lazy one to the bit, with losses behind it, with jitter

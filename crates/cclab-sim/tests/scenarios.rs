@@ -393,7 +393,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "network.queue.discipline = 'red'\nnetwork.queue.min = '20 packets'",
-        r#"network.queue.max: "15 packets" is below min, "20 packets""#,
+        r#"network.queue.max: "15 packets" is below min, "20 packets"; that is its default: write what fits"#,
     ),
     (
         "network.queue = { discipline = 'red', limit = '10 packets', max = '16 packets' }",
@@ -404,8 +404,33 @@ const BAD: &[(&str, &str)] = &[
         r#"network.queue.min: "11 ms" is beyond limit, "10 ms": nothing would ever be signalled"#,
     ),
     (
-        "network.queue = { discipline = 'red', max = '20 packets' }\nnetwork.reverse.queue.limit = '1 packet'",
-        r#"network.reverse.queue.max: "20 packets" is beyond limit, "1 packet""#,
+        "network.queue = { discipline = 'red', max = '20 packets' }\nnetwork.reverse.queue.limit = '7 packets'",
+        r#"network.reverse.queue.max: "20 packets" is beyond limit, "7 packets""#,
+    ),
+    (
+        "network.queue = { discipline = 'red', limit = '10 packets' }",
+        r#"network.queue.max: "15 packets" is beyond limit, "10 packets"; that is its default: write what fits"#,
+    ),
+    (
+        "network.queue = { discipline = 'red', limit = '3 packets' }",
+        r#"network.queue.min: "5 packets" is beyond limit, "3 packets": nothing would ever be signalled; that is its default: write what fits"#,
+    ),
+    (
+        "network.queue = { discipline = 'step', limit = '20 packets' }",
+        r#"network.queue.threshold: "20 packets" is not below limit, "20 packets": nothing would ever be marked; that is its default: write what fits"#,
+    ),
+    (
+        "network.queue = { discipline = 'pie', T_UPDATE = '16 ms' }",
+        r#"network.queue.T_UPDATE: unknown field (did you mean "interval"?); allowed: discipline, limit, target, interval, burst, alpha, beta, estimator, derandomise, flavour, ecn, ecn_limit, packet_size"#,
+    ),
+    (
+        "network.queue = { discipline = 'pie', t_update = '16 ms', max_burst = '1 s' }",
+        r#"network.queue.max_burst: unknown field (did you mean "burst"?); allowed: discipline, limit, target, interval, burst, alpha, beta, estimator, derandomise, flavour, ecn, ecn_limit, packet_size
+network.queue.t_update: unknown field (did you mean "interval"?); allowed: discipline, limit, target, interval, burst, alpha, beta, estimator, derandomise, flavour, ecn, ecn_limit, packet_size"#,
+    ),
+    (
+        "network.queue = { discipline = 'red', min_th = '5 packets' }",
+        r#"network.queue.min_th: unknown field (did you mean "min"?); allowed: discipline, limit, min, max, weight, max_p, gentle, wait, adaptive, by_size, packet_size, ecn, hard_drop"#,
     ),
     (
         "network.queue = { discipline = 'step', limit = '0.5 BDP', threshold = '1 BDP' }",
@@ -417,7 +442,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "network.queue = { discipline = 'fq-codel', interval = '4 ms' }",
-        r#"network.queue.target: "5 ms" is not below interval, "4 ms""#,
+        r#"network.queue.target: "5 ms" is not below interval, "4 ms"; that is its default: write what fits"#,
     ),
     (
         "network.queue = { discipline = 'dualpi2', ramp_max = '700 us' }",
@@ -700,12 +725,10 @@ fn each_mistake_names_field_value_and_what_is_allowed() {
     }
 }
 
-/// A short queue may have the usual thresholds, and a slower way back what is far less in packets.
+/// Automatic thresholds fit a short queue, and a slower way back may have what is far less in packets.
 #[test]
 fn defaults_contradict_nothing() {
     for edit in [
-        "network.queue = { discipline = 'red', limit = '3 packets' }",
-        "network.queue = { discipline = 'step', limit = '3 packets' }",
         "network.queue = { discipline = 'red', adaptive = true, limit = '3 packets' }",
         "network.queue = { discipline = 'red', limit = '1 BDP', max = '30 packets' }\nnetwork.reverse.rate = '1 Mbit/s'",
         "network.queue = { discipline = 'red', limit = '20 kB', min = '5 packets', max = '15 packets' }",
@@ -975,10 +998,10 @@ fn the_registry_knows_the_fields_of_every_queue() {
         let listed = params.iter().map(|p| (p["name"].as_str().expect("text").to_owned(), p["default"].clone()));
         assert_eq!(normal, listed.collect(), "{name}");
         // and its opposite direction may say otherwise
-        let edit = format!("network.queue = {{ discipline = '{name}' }}\nnetwork.reverse.queue.limit = '7 packets'");
+        let edit = format!("network.queue = {{ discipline = '{name}' }}\nnetwork.reverse.queue.limit = '700 packets'");
         let s = Scenario::from_json(&edited(&edit)).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(s.source["network"]["reverse"]["queue"]["discipline"], json!(name));
-        assert_eq!(limit(&s.links[1]), Limit::Packets(7));
+        assert_eq!(limit(&s.links[1]), Limit::Packets(700));
         assert_eq!(Scenario::from_json(&s.source).map(|again| again.source), Ok(s.source));
     }
 }

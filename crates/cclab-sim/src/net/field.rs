@@ -118,6 +118,8 @@ pub struct Field {
     pub default: Value,
     /// Where the field of that name has the first value, the default is the second.
     pub unless: Option<(&'static str, Value, Value)>,
+    /// What its source or Linux calls it, where that is another name: who writes that is told this one.
+    pub also: &'static [&'static str],
     /// One sentence.
     pub doc: &'static str,
 }
@@ -135,7 +137,7 @@ impl Domain {
 
 impl Field {
     const fn new(name: &'static str, domain: Domain, default: Value, doc: &'static str) -> Field {
-        Field { name, domain, word: None, default, unless: None, doc }
+        Field { name, domain, word: None, default, unless: None, also: &[], doc }
     }
     /// A length of time, from zero on.
     pub const fn time(name: &'static str, default: Duration, doc: &'static str) -> Field {
@@ -181,6 +183,10 @@ impl Field {
     /// A time is at least `min`.
     pub const fn at_least(self, min: Duration) -> Field {
         Field { domain: Domain::Time { min }, ..self }
+    }
+    /// Known by these names, too.
+    pub const fn also(self, names: &'static [&'static str]) -> Field {
+        Field { also: names, ..self }
     }
     /// Where the field `other` is `this`, the default is another.
     pub const fn unless(self, other: &'static str, this: Value, default: Value) -> Field {
@@ -251,12 +257,6 @@ impl Params {
             (Value::Amount(one), Value::Amount(other)) => one.partial_cmp(&other),
             _ => None,
         }
-    }
-
-    /// Whether a field holds what it does unless it is told.
-    pub fn is_default(&self, name: &str) -> bool {
-        let index = self.index(name);
-        self.values[index] == self.fields[index].default
     }
 
     /// All fields with their values.

@@ -41,6 +41,7 @@ impl QueueSpec {
         let mut q = t.table_or_empty("queue");
         let entry = q.or("discipline", &Discipline, self.entry);
         let given: Vec<Option<Value>> = entry.fields.iter().map(|field| q.peek(field.name, field)).collect();
+        entry.fields.iter().for_each(|field| q.also(field.name, field.also));
         let spec = if entry.name == self.entry.name {
             QueueSpec { params: self.params.overridden(&given), entry }
         } else {
@@ -74,7 +75,11 @@ impl QueueSpec {
             let shown = |message: String, (field, value): (&Field, Value)| {
                 message.replace(&format!("{{{}}}", field.name), &field.write(&value).to_string())
             };
-            q.mistake(refusal.field, self.params.iter().fold(refusal.message.into(), shown));
+            let mut message = self.params.iter().fold(refusal.message.into(), shown);
+            if self.params.iter().any(|(field, value)| field.name == refusal.field && value == field.default) {
+                message += "; that is its default: write what fits";
+            }
+            q.mistake(refusal.field, message);
         }
     }
 }

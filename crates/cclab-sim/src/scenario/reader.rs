@@ -48,6 +48,8 @@ pub(super) struct Table<'a> {
     path: String,
     given: Option<&'a Map<String, Json>>,
     asked: Vec<&'static str>,
+    /// Other names of fields, with the right one.
+    also: Vec<(&'static str, &'static str)>,
     normal: Map<String, Json>,
     /// Not a table, or one of an unknown kind: nothing in it is missing or unknown.
     forgiven: bool,
@@ -62,7 +64,15 @@ impl<'a> Table<'a> {
         if let Some(wrong) = wrong {
             mistakes.add(path.clone(), format!("{} is not a table", show(wrong)));
         }
-        Table { path, given, asked: Vec::new(), normal: Map::new(), forgiven: wrong.is_some(), mistakes }
+        Table {
+            path,
+            given,
+            asked: Vec::new(),
+            also: Vec::new(),
+            normal: Map::new(),
+            forgiven: wrong.is_some(),
+            mistakes,
+        }
     }
 
     /// The full name of a field.
@@ -91,6 +101,10 @@ impl<'a> Table<'a> {
             self.asked.push(name);
         }
         self.given.and_then(|g| g.get(name)).filter(|j| !j.is_null())
+    }
+    /// Who writes one of these names is told this one.
+    pub(super) fn also(&mut self, name: &'static str, others: &[&'static str]) {
+        self.also.extend(others.iter().map(|other| (*other, name)));
     }
     /// Takes every field unseen: what is allowed is not known.
     pub(super) fn forgive(&mut self) {
@@ -165,7 +179,9 @@ impl<'a> Table<'a> {
     pub(super) fn finish(self) -> Json {
         for name in self.given.into_iter().flat_map(Map::keys) {
             if !self.forgiven && !self.asked.contains(&name.as_str()) {
-                let message = format!("unknown field{}", alternatives(name, self.asked.iter().copied()));
+                let also = self.also.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+                let meant = also.map_or(name.as_str(), |(_, meant)| meant);
+                let message = format!("unknown field{}", alternatives(meant, self.asked.iter().copied()));
                 self.mistake(name, message);
             }
         }

@@ -22,7 +22,9 @@ pub const ENTRY: Entry = Entry {
         Field::amount("limit", Amount::Time(Duration::from_millis(250)), "largest amount waiting in both queues")
             .or("unlimited"),
         Field::time("target", Duration::from_millis(15), "delay of the classic queue to be kept").at_least(Duration(1)),
-        Field::time("interval", Duration::from_millis(16), "time between updates of the probability").at_least(PERIOD),
+        Field::time("interval", Duration::from_millis(16), "time between updates of the probability")
+            .at_least(PERIOD)
+            .also(&["Tupdate", "t_update"]),
         Field::number("alpha", 0.16, GAIN, "gain of the deviation from the target, 1/s"),
         Field::number("beta", 3.2, GAIN, "gain of the change since the last update, 1/s"),
         Field::number(
@@ -30,7 +32,8 @@ pub const ENTRY: Entry = Entry {
             2.0,
             (0.1, 100.0),
             "k: the low-latency queue marks with k times the root of the other's probability",
-        ),
+        )
+        .also(&["k"]),
         Field::time(
             "ramp_min",
             Duration::from_micros(800),

@@ -16,9 +16,14 @@ pub const ENTRY: Entry = Entry {
     source: "RFC 8033",
     fields: &[
         LIMIT,
-        Field::time("target", Duration::from_millis(15), "delay to be kept").at_least(Duration(1)),
-        Field::time("interval", Duration::from_millis(15), "time between updates of the probability").at_least(PERIOD),
-        Field::time("burst", Duration::from_millis(150), "nothing is dropped for so long after a calm time"),
+        Field::time("target", Duration::from_millis(15), "delay to be kept")
+            .at_least(Duration(1))
+            .also(&["QDELAY_REF"]),
+        Field::time("interval", Duration::from_millis(15), "time between updates of the probability")
+            .at_least(PERIOD)
+            .also(&["T_UPDATE", "tupdate"]),
+        Field::time("burst", Duration::from_millis(150), "nothing is dropped for so long after a calm time")
+            .also(&["MAX_BURST"]),
         Field::number("alpha", 0.125, GAIN, "gain of the deviation from the target, 1/s"),
         Field::number("beta", 1.25, GAIN, "gain of the change since the last update, 1/s"),
         Field::choice(
@@ -35,7 +40,8 @@ pub const ENTRY: Entry = Entry {
             Domain::SIZE,
             "auto",
             "bytes of a mean packet; the largest of the flows unless given",
-        ),
+        )
+        .also(&["MEAN_PKTSIZE"]),
     ],
     lane: FIFO,
     check: FREE,

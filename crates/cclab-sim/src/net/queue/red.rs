@@ -16,13 +16,16 @@ pub const ENTRY: Entry = Entry {
     source: "Floyd & Jacobson, ToN 1993",
     fields: &[
         LIMIT,
-        automatic(Field::amount("min", Amount::Packets(5), "average below which nothing is signalled, or \"auto\"")),
+        automatic(Field::amount("min", Amount::Packets(5), "average below which nothing is signalled, or \"auto\""))
+            .also(&["min_th", "minth"]),
         automatic(Field::amount(
             "max",
             Amount::Packets(15),
             "average at which max_p is reached, or \"auto\": three times min",
-        )),
-        automatic(Field::probability("weight", 0.002, "weight of a sample in the average, or \"auto\"")),
+        ))
+        .also(&["max_th", "maxth"]),
+        automatic(Field::probability("weight", 0.002, "weight of a sample in the average, or \"auto\""))
+            .also(&["w_q", "q_weight"]),
         Field::probability("max_p", 0.02, "probability of a signal just below max"),
         Field::flag("gentle", true, "from max to twice that the probability rises to 1 instead of jumping"),
         Field::flag("wait", true, "no signal before 1/p packets after the last"),
@@ -42,7 +45,7 @@ pub const ENTRY: Entry = Entry {
     build: |params, around| Queue::new(around.limit(params), Config::new(params, around)),
 };
 
-/// Thresholds are measured alike and in order, and within the limit; with a short queue the usual ones may pass it.
+/// Thresholds are measured alike and in order, and within the limit.
 fn check(params: &Params) -> Result<(), Refusal> {
     let [min, max] = ["min", "max"].map(|name| params.get::<Option<Amount>>(name).map(Amount::in_bytes));
     let message = "is not measured as min is: write both in packets or BDP, or both in bytes or time (an automatic min \
@@ -50,7 +53,7 @@ fn check(params: &Params) -> Result<(), Refusal> {
     Refusal::when(max.is_some_and(|max| max != (min == Some(true))), "max", message)?;
     let below = params.compare("max", "min") == Some(Ordering::Less);
     Refusal::when(below, "max", "{max} is below min, {min}")?;
-    let beyond = |name| !params.is_default(name) && params.compare(name, "limit") == Some(Ordering::Greater);
+    let beyond = |name| params.compare(name, "limit") == Some(Ordering::Greater);
     Refusal::when(beyond("min"), "min", "{min} is beyond limit, {limit}: nothing would ever be signalled")?;
     Refusal::when(beyond("max"), "max", "{max} is beyond limit, {limit}")
 }

@@ -20,7 +20,7 @@ pub const ENTRY: Entry = Entry {
     check: |params| {
         let beyond = params.compare("threshold", "limit").is_some_and(Ordering::is_ge);
         let message = "{threshold} is not below limit, {limit}: nothing would ever be marked";
-        Refusal::when(beyond && !params.is_default("threshold"), "threshold", message)
+        Refusal::when(beyond, "threshold", message)
     },
     build: |params, around| {
         let threshold = around.resolve(params.get("threshold"));
