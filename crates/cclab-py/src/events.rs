@@ -215,6 +215,7 @@ macro_rules! headers {
 headers! {
     "accecn" AccEcn { e0b, ceb, e1b }
     "anti-ecn" AntiEcn { room }
+    "drai" Drai { level, levels }
     "quick-start" QuickStart { rate, ttl, nonce }
     "xcp" Xcp { cwnd, rtt_us, delta }
 }

@@ -90,6 +90,7 @@ fn arrival(ce: bool) -> impl Strategy<Value = Arrival> {
     let header = prop_oneof![
         5 => Just(Feedback::None),
         1 => any::<bool>().prop_map(|room| Feedback::AntiEcn { room }),
+        1 => (0..8_u8, 0..9_u8).prop_map(|(level, levels)| Feedback::Drai { level, levels }),
         1 => (0..16_u8, any::<u32>()).prop_map(|(rate, nonce)| Feedback::QuickStart { rate, ttl: 7, nonce }),
         1 => (any::<u32>(), prop_oneof![0..3_u32, any::<u32>()], any::<f32>()).prop_map(|(cwnd, rtt_us, delta)| Feedback::Xcp {
             cwnd, rtt_us, delta: if delta.is_nan() { 0.0 } else { delta }

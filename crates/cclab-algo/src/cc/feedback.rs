@@ -27,6 +27,13 @@ pub enum Feedback {
         /// Every link so far had room to spare.
         room: bool,
     },
+    /// TCP Muzha's index ([`drai`](super::drai)).
+    Drai {
+        /// The lowest level that a router wrote; 0 is no mark.
+        level: u8,
+        /// How many levels the sender knows.
+        levels: u8,
+    },
     /// Quick-Start's option (RFC 4782 §3.1).
     QuickStart {
         /// Rate code N, 40 kbit/s · 2^N; 0 denies.

@@ -39,6 +39,8 @@ pub static REGISTRY: &[Entry] = &[
     prague::ENTRY,
     anti_ecn::ENTRY,
     xcp::ENTRY,
+    muzha::ENTRY,
+    muzha::ENTRY_1,
     // for ad hoc networks: told of the route
     tcp_f::ENTRY,
     elfn::ENTRY,

@@ -11,6 +11,7 @@
 pub mod anti_ecn;
 pub mod blue;
 pub mod codel;
+pub mod drai;
 pub mod droptail;
 pub mod dualpi2;
 mod entry;
@@ -50,6 +51,7 @@ pub static REGISTRY: &[Entry] = &[
     anti_ecn::ENTRY,
     quick_start::ENTRY,
     xcp::ENTRY,
+    drai::ENTRY,
 ];
 
 /// `limit` of most disciplines: as much as Linux's.

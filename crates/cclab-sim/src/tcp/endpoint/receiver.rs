@@ -5,7 +5,7 @@ use super::ecn::{Marks, Style};
 use super::sender::Rtt;
 use crate::wire::ecn::CE;
 use crate::wire::{Echo, Flags, SackBlocks, Segment};
-use cclab_algo::cc::Feedback;
+use cclab_algo::cc::{Feedback, drai};
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -419,6 +419,9 @@ impl Receiver {
             }
             (Feedback::AntiEcn { room: before }, Feedback::AntiEcn { room }) => {
                 Feedback::AntiEcn { room: before || room }
+            }
+            (Feedback::Drai { level: before, .. }, Feedback::Drai { level, levels }) => {
+                Feedback::Drai { level: drai::lower(before, level), levels }
             }
             (before, Feedback::AccEcn { .. }) => before,
             (_, header) => header,

@@ -1,0 +1,96 @@
+//! TCP Muzha over wires: its routers see the link, its senders do as they are told.
+
+mod support;
+
+use cclab_sim::scenario::*;
+use cclab_sim::world::RunResult;
+use support::*;
+
+/// 10 Mbit/s and 50 ms, this queue, and these flows, each in TOML; measured from `warmup` on.
+fn wired(queue: &str, warmup: u32, end: u32, flows: &[&str]) -> RunResult {
+    wired_at("rate = \"10 Mbit/s\"\nrtt = \"50 ms\"", queue, warmup, end, flows)
+}
+
+/// The same over another path.
+fn wired_at(path: &str, queue: &str, warmup: u32, end: u32, flows: &[&str]) -> RunResult {
+    let flows: String = flows.iter().map(|flow| format!("[[flows]]\nrecovery = \"newreno\"\n{flow}\n")).collect();
+    let toml = format!(
+        r#"
+        name = "wired"
+        duration = "{end} s"
+        warmup = "{warmup} s"
+        record = {{ samples = "10 ms" }}
+        [network]
+        topology = "dumbbell"
+        {path}
+        queue = {queue}
+        {flows}
+        "#
+    );
+    run(&Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}")))
+}
+
+const ROUTER: &str = r#"{ discipline = "drai", limit = "1 BDP" }"#;
+
+/// When the flow has for the first time sent at `share` of the rate for a tenth of a second, s.
+fn reaches(run: &RunResult, share: f64) -> f64 {
+    let (times, delivered) = (&run.samples.time_s, &run.samples.delivered_bytes);
+    let at = (10..times.len()).find(|&i| (delivered[i] - delivered[i - 10]) * 80.0 >= share * 10e6);
+    at.map_or(f64::INFINITY, |i| times[i])
+}
+
+/// One flow fills more than 85 % of an empty path, loses nothing, leaves the queue below half, and takes at most twice as long to get
+/// to 80 % as slow start, which loses half a window.
+#[test]
+fn alone_it_fills_the_path_and_loses_nothing() {
+    let muzha = wired(ROUTER, 0, 30, &[r#"cc = "muzha""#]);
+    let (flow, link) = (muzha.flows.row(0), muzha.links.row(0));
+    assert!(link.utilisation >= 0.85, "{}", link.utilisation);
+    assert_eq!((link.drops, flow.segments_retransmitted, flow.timeouts), (0, 0, 0));
+    assert!(link.queue_max_packets < 21, "{}", link.queue_max_packets);
+    let slow_start = wired(ROUTER, 0, 30, &["cc = \"newreno\"\ninitial_window = 1"]);
+    assert!(slow_start.links.row(0).drops > 10, "{}", slow_start.links.row(0).drops);
+    let (took, theirs) = (reaches(&muzha, 0.8), reaches(&slow_start, 0.8));
+    assert!(took <= 2.0 * theirs, "{took} s, slow start {theirs} s");
+}
+
+/// With three levels nothing moves the window between half use and a queue: version 1 stays at half.
+#[test]
+fn three_levels_stop_at_half() {
+    let run = wired(ROUTER, 5, 30, &[r#"cc = "muzha1""#]);
+    let link = run.links.row(0);
+    assert!((0.45..0.65).contains(&link.utilisation) && link.drops == 0, "{}", link.utilisation);
+}
+
+/// 1 % of random loss at 100 ms and 1 Gbit/s, of which the peer takes 5 Mbit/s, so that there is nothing else to answer: every loss is repaired, the window falls with the timeouts (a repair that is lost too) and else never,
+/// and more than twice NewReno's goodput is left.
+#[test]
+fn random_losses_cost_nothing() {
+    let path = "loss = { data = \"1%\" }\nrate = \"1 Gbit/s\"\nrtt = \"100 ms\"";
+    let goodput = |cc| {
+        let run = wired_at(path, ROUTER, 0, 60, &[&format!("{cc}\nreceive_buffer = \"58 kB\"")]);
+        (run.flows.row(0).goodput_bps, run)
+    };
+    let (muzha, run) = goodput(r#"cc = "muzha""#);
+    let flow = run.flows.row(0);
+    assert!(flow.segments_retransmitted > 100 && flow.timeouts < 10, "{} timeouts", flow.timeouts);
+    let falls = run.samples.cwnd_bytes.windows(2).filter(|w| w[1] < w[0]).count() as u64;
+    assert!(falls <= flow.timeouts, "it fell {falls} times, {} timeouts", flow.timeouts);
+    let (blind, _) = goodput(r#"cc = { name = "muzha", discriminates = false }"#);
+    let (newreno, _) = goodput(r#"cc = "newreno""#);
+    assert!(muzha >= 2.0 * newreno && muzha > 1.1 * blind, "{muzha}, blind {blind}, NewReno {newreno}");
+}
+
+/// Beside NewReno, which keeps the queue full, it is the floor that keeps Muzha alive: a fifth of the link at φ = 0.6 (the floor is at
+/// 30 %), a quarter at 0.8, next to nothing without.
+#[test]
+fn the_floor_is_what_newreno_leaves() {
+    let share = |floor: f64| {
+        let queue = format!(r#"{{ discipline = "drai", limit = "1 BDP", floor = {floor} }}"#);
+        let run = wired(&queue, 20, 120, &[r#"cc = "muzha""#, r#"cc = "newreno""#]);
+        let [muzha, newreno] = [0, 1].map(|i| run.flows.row(i).goodput_bps);
+        muzha / (muzha + newreno)
+    };
+    let found = [share(0.6), share(0.8), share(0.0)];
+    assert!(found[0] >= 0.15 && found[1] >= 0.25 && found[2] < 0.05, "{found:?}");
+}
