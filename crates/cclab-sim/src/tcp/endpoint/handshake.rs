@@ -35,9 +35,6 @@ pub(super) struct Handshake {
     pub pending: bool,
     /// When it is retransmitted.
     pub deadline: Time,
-    initial: Duration,
-    /// The MSS option that our SYN carries: what we can take, whatever the peer can (RFC 9293 §3.7.1).
-    offered_mss: u32,
     sent: Option<Time>,
     /// Timestamp of the first SYN or SYN-ACK.
     first_timestamp: u32,
@@ -57,12 +54,10 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    pub fn new(config: &Config) -> Handshake {
+    pub fn new() -> Handshake {
         Handshake {
             pending: false,
             deadline: Time::NEVER,
-            initial: config.rto.initial,
-            offered_mss: config.mss + if config.timestamps { TIMESTAMPS } else { 0 },
             sent: None,
             first_timestamp: 0,
             retransmissions: 0,
@@ -93,7 +88,7 @@ impl Endpoint {
         if shake.sent.replace(now).is_none() {
             shake.first_timestamp = timestamp(now);
         }
-        shake.deadline = now + backed_off(shake.initial, shake.retransmissions, config.flavour, reply);
+        shake.deadline = now + backed_off(config.rto.initial, shake.retransmissions, config.flavour, reply);
         let timestamps = if reply { shake.timestamps } else { config.timestamps };
         let sack_permitted = if reply { shake.sack } else { config.sack };
         let offer_scale = config.window_scaling && (!reply || shake.peer_scale.is_some());
@@ -103,7 +98,7 @@ impl Endpoint {
             (true, Style::Accurate) => Flags::SYN | Flags::ACK | handshake_flags(shake.syn_ecn),
             (true, Style::Classic | Style::Dctcp) => Flags::SYN | Flags::ACK | Flags::ECE,
         };
-        let mss = shake.offered_mss.min(65_535) as u16;
+        let mss = offered_mss(config).min(65_535) as u16;
         let window_scale = offer_scale.then(|| scale_for(config.receive_buffer));
         let feedback = match config.quick_start {
             _ if reply => shake.quick_start,
@@ -181,9 +176,10 @@ impl Endpoint {
         shake.sack = config.sack && segment.sack_permitted;
         shake.timestamps = config.timestamps && segment.has_timestamps;
         shake.peer_scale = segment.window_scale.filter(|_| config.window_scaling);
+        let own = offered_mss(config);
         let peer = if segment.mss == 0 { DEFAULT_MSS } else { u32::from(segment.mss) };
         let options = if shake.timestamps { TIMESTAMPS } else { 0 };
-        self.snd.set_mss(peer.min(shake.offered_mss).saturating_sub(options).max(1));
+        self.snd.set_mss(peer.min(own).saturating_sub(options).max(1));
     }
 
     /// The peer repeats its SYN or SYN-ACK: ours was lost. Or both opened at once, and this acknowledges our SYN.
@@ -209,7 +205,7 @@ impl Endpoint {
         self.rcv.use_sack = shake.sack;
         self.rcv.marks.style = shake.ecn;
         self.rcv.marks.cep += u32::from(segment.flags.has(Flags::SYN) && segment.ecn == CE);
-        self.rcv.mss = self.snd.mss();
+        self.rcv.mss = self.snd.mss() as u32;
         if shake.peer_scale.is_some() {
             self.rcv.scale = scale_for(self.snd.config().receive_buffer);
         }
@@ -224,6 +220,11 @@ impl Endpoint {
         };
         self.snd.establish(now, segment, &agreed);
     }
+}
+
+/// The MSS option that our SYN carries: what we can take, whatever the peer can (RFC 9293 §3.7.1).
+fn offered_mss(config: &Config) -> u32 {
+    config.mss + if config.timestamps { TIMESTAMPS } else { 0 }
 }
 
 /// The smallest shift of Linux's rule: floor(log2 buffer) − 15.

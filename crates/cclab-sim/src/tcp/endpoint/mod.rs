@@ -90,19 +90,20 @@ pub struct Info {
 
 /// Counters since the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Stats {
-    /// Data segments sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Data segments retransmitted.
-    pub segments_retransmitted: u64,
-    /// Payload bytes sent, retransmissions included.
-    pub bytes_sent: u64,
-    /// Payload bytes cumulatively acknowledged by the peer.
-    pub bytes_acked: u64,
     /// Payload bytes received in order and handed to the application.
     pub bytes_received: u64,
     /// Pure ACKs sent.
     pub acks_sent: u64,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Payload bytes cumulatively acknowledged by the peer.
+    pub bytes_acked: u64,
+    /// Data segments retransmitted.
+    pub segments_retransmitted: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Fast recoveries entered.
@@ -117,14 +118,18 @@ pub struct Stats {
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
 /// One side of a TCP connection.
+///
+/// What a receiver needs lies first, then what a sender needs, last what both seldom do: with many connections each line of
+/// memory is far away.
+#[repr(C)]
 pub struct Endpoint {
-    state: State,
-    snd: Sender,
-    rcv: Receiver,
     handshake: Handshake,
+    state: State,
     time_wait_ends: Time,
     /// An ACK of what came before marking began or ended (RFC 8257 §3.2).
-    early: Option<Segment>,
+    early: Option<Box<Segment>>,
+    rcv: Receiver,
+    snd: Sender,
 }
 
 impl Endpoint {
@@ -140,8 +145,8 @@ impl Endpoint {
         let config = config.into();
         Endpoint {
             state: State::Listen,
-            rcv: Receiver::new(&config, cc.reads_one_way()),
-            handshake: Handshake::new(&config),
+            rcv: Receiver::new(Arc::clone(&config), cc.reads_one_way()),
+            handshake: Handshake::new(),
             time_wait_ends: Time::NEVER,
             early: None,
             snd: Sender::new(config, cc),
@@ -207,7 +212,7 @@ impl Endpoint {
         if self.rcv.marks.turns(codepoint) && self.rcv.owes_ack() {
             let mut early = Segment::default();
             self.ack(now, Flags::ACK | self.rcv.marks.flags(), &mut early);
-            self.early = Some(early);
+            self.early = Some(Box::new(early));
         }
         self.rcv.take_ecn(segment, codepoint);
     }
@@ -312,7 +317,7 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     fn early_ack(&mut self, segment: &mut Segment) -> bool {
-        self.early.take().map(|early| *segment = early).is_some()
+        self.early.take().map(|early| *segment = *early).is_some()
     }
 
     fn data_segment(&mut self, now: Time, out: Outgoing, segment: &mut Segment) {
@@ -352,7 +357,7 @@ impl Endpoint {
             seq: out.seq,
             ack: self.rcv.rcv_nxt,
             sent: now,
-            echo: self.rcv.echo,
+            echo: self.rcv.echo(),
             sack,
             feedback,
             len: out.len,

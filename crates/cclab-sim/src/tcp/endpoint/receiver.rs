@@ -1,6 +1,6 @@
 //! The receiving half: reassembly, SACK blocks, the offered window, and when to acknowledge.
 
-use super::super::{Config, DelayedAck};
+use super::super::Config;
 use super::ecn::{Marks, Style};
 use super::sender::Rtt;
 use crate::wire::ecn::CE;
@@ -8,22 +8,60 @@ use crate::wire::{Echo, Flags, SackBlocks, Segment};
 use cclab_algo::cc::{Feedback, drai};
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Longest delay of an ACK (Linux `TCP_DELACK_MAX`).
 const DELAY_MAX: Duration = Duration::from_millis(200);
 
-/// The receiving half of an endpoint.
+/// The receiving half of an endpoint. What every segment needs comes first, then what few do.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Receiver {
-    delayed: DelayedAck,
-    pub mss: u64,
-    buffer: u64,
     /// Next offset expected.
     pub rcv_nxt: u64,
-    /// Offset after the peer's FIN, once it is known.
-    fin_end: Option<u64>,
+    /// Right edge of the window as last offered.
+    right_edge: u64,
+    /// Acknowledgement number of the last ACK sent.
+    last_ack_sent: u64,
+    /// When a delayed ACK leaves.
+    pub deadline: Time,
+    /// Bytes in order since the last ACK sent.
+    unacked: u64,
+    last_arrival: Time,
+    /// Adaptive delay (Linux ATO); zero before the first segment.
+    ato: Duration,
+    /// Timestamp to echo, and when it was taken (RFC 7323).
+    pub ts_recent: u32,
+    /// ACKs left in quick-ACK mode.
+    quick: u32,
+    /// The longest segment received: what counts as full (Linux `rcv_mss`).
+    full_segment: u32,
+    pub mss: u32,
+    pub scale: u8,
+    /// Acknowledge at once.
+    pub ack_now: bool,
+    pub use_sack: bool,
+    auto_read: bool,
     /// Whether the FIN itself was received in order.
     pub fin_received: bool,
+    /// What was received out of order, or twice, while there is anything to tell of it.
+    gaps: Option<Box<Gaps>>,
+    config: Arc<Config>,
+    /// In-order bytes that the application has not read.
+    unread: u64,
+    /// Offset after the peer's FIN, once it is known.
+    fin_end: Option<u64>,
+    /// What was marked.
+    pub marks: Marks,
+    /// The congestion header that the next ACK brings back.
+    pub returning: Feedback,
+    /// About the latest data packet; only for a law that reads it.
+    echo: Option<Box<Echo>>,
+}
+
+/// What was received out of order, or twice.
+#[derive(Debug, Default)]
+struct Gaps {
     /// Ranges received out of order, ascending, not touching each other.
     ranges: VecDeque<(u64, u64)>,
     /// Ranges as SACK reports them: the most recently changed first (RFC 2018 §4).
@@ -31,74 +69,34 @@ pub(super) struct Receiver {
     recent_len: usize,
     /// A duplicate to be reported once (RFC 2883).
     duplicate: Option<(u64, u64)>,
-    pub use_sack: bool,
-
-    auto_read: bool,
-    /// In-order bytes that the application has not read.
-    unread: u64,
-    /// Right edge of the window as last offered.
-    right_edge: u64,
-    pub scale: u8,
-
-    /// Acknowledge at once.
-    pub ack_now: bool,
-    /// When a delayed ACK leaves.
-    pub deadline: Time,
-    /// Bytes in order since the last ACK sent.
-    unacked: u64,
-    /// The longest segment received: what counts as full (Linux `rcv_mss`).
-    full_segment: u64,
-    /// Adaptive delay (Linux ATO); zero before the first segment.
-    ato: Duration,
-    /// ACKs left in quick-ACK mode.
-    quick: u32,
-    last_arrival: Time,
-
-    /// Timestamp to echo, and when it was taken (RFC 7323).
-    pub ts_recent: u32,
-    /// Acknowledgement number of the last ACK sent.
-    last_ack_sent: u64,
-    /// About the latest data packet.
-    pub echo: Echo,
-    /// … which is told only to laws that read it.
-    echoes: bool,
-    /// What was marked.
-    pub marks: Marks,
-    /// The congestion header that the next ACK brings back.
-    pub returning: Feedback,
 }
 
 impl Receiver {
-    pub fn new(config: &Config, echoes: bool) -> Receiver {
+    pub fn new(config: Arc<Config>, echoes: bool) -> Receiver {
         Receiver {
-            delayed: config.delayed_ack,
-            mss: u64::from(config.mss),
-            buffer: config.receive_buffer,
             rcv_nxt: 0,
-            fin_end: None,
-            fin_received: false,
-            ranges: VecDeque::new(),
-            recent: [(0, 0); 4],
-            recent_len: 0,
-            duplicate: None,
-            use_sack: false,
-            auto_read: true,
-            unread: 0,
             right_edge: 0,
-            scale: 0,
-            ack_now: false,
+            last_ack_sent: 0,
             deadline: Time::NEVER,
             unacked: 0,
-            full_segment: 0,
-            ato: Duration::ZERO,
-            quick: 0,
             last_arrival: Time::ZERO,
+            ato: Duration::ZERO,
             ts_recent: 0,
-            last_ack_sent: 0,
-            echo: Echo::default(),
-            echoes,
+            quick: 0,
+            full_segment: 0,
+            mss: config.mss,
+            scale: 0,
+            ack_now: false,
+            use_sack: false,
+            auto_read: true,
+            fin_received: false,
+            gaps: None,
+            unread: 0,
+            fin_end: None,
             marks: Marks::new(),
             returning: Feedback::None,
+            echo: echoes.then(Box::default),
+            config,
         }
     }
 
@@ -129,9 +127,9 @@ impl Receiver {
     /// Takes in the payload and FIN of a segment; the payload bytes that are now in order.
     pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: &Rtt) -> u64 {
         let mut in_order = 0;
-        self.full_segment = self.full_segment.max(u64::from(segment.len));
-        if self.echoes {
-            self.echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
+        self.full_segment = self.full_segment.max(segment.len);
+        if let Some(echo) = &mut self.echo {
+            **echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
         }
         if segment.flags.has(Flags::FIN) {
             self.fin_end = Some(segment.end());
@@ -141,7 +139,8 @@ impl Receiver {
             self.on_duplicate(start, segment.end());
         } else if start <= self.rcv_nxt {
             if start < self.rcv_nxt {
-                self.duplicate = Some((start, self.rcv_nxt));
+                let rcv_nxt = self.rcv_nxt;
+                self.gaps().duplicate = Some((start, rcv_nxt));
             }
             in_order = self.on_in_order(now, end, rtt);
         } else {
@@ -164,13 +163,13 @@ impl Receiver {
                 }
                 if ce && !self.marks.ece {
                     self.marks.ece = true;
-                    if self.delayed.quickack > 0 {
+                    if self.config.delayed_ack.quickack > 0 {
                         self.quick = self.quick.max(2);
                     }
                 }
             }
             Style::Dctcp => {
-                self.ack_now |= self.delayed.quickack > 0 && self.marks.ece != ce;
+                self.ack_now |= self.config.delayed_ack.quickack > 0 && self.marks.ece != ce;
                 self.marks.ece = ce;
             }
             Style::Accurate => self.ack_now |= self.marks.count(codepoint, segment.len),
@@ -185,7 +184,7 @@ impl Receiver {
     fn on_in_order(&mut self, now: Time, end: u64, rtt: &Rtt) -> u64 {
         let before = self.rcv_nxt;
         self.rcv_nxt = end;
-        if !self.ranges.is_empty() {
+        if self.has_ranges() {
             // A gap is filled, wholly or in part: say so at once (RFC 5681 §4.2).
             self.ack_now = true;
             self.merge_ranges();
@@ -204,31 +203,177 @@ impl Receiver {
         bytes
     }
 
+    fn gaps(&mut self) -> &mut Gaps {
+        self.gaps.get_or_insert_default()
+    }
+    /// Whether something was received that does not follow on `rcv_nxt`.
+    fn has_ranges(&self) -> bool {
+        self.gaps.as_ref().is_some_and(|gaps| !gaps.ranges.is_empty())
+    }
+
     /// Takes in order what now follows on `rcv_nxt`.
     fn merge_ranges(&mut self) {
-        while let Some(&(start, end)) = self.ranges.front() {
+        let Some(gaps) = &mut self.gaps else { return };
+        while let Some(&(start, end)) = gaps.ranges.front() {
             if start > self.rcv_nxt {
                 break;
             }
             if start < self.rcv_nxt && end <= self.rcv_nxt {
-                self.duplicate.get_or_insert((start, end));
+                gaps.duplicate.get_or_insert((start, end));
             }
             self.rcv_nxt = self.rcv_nxt.max(end);
-            self.ranges.pop_front();
+            gaps.ranges.pop_front();
         }
         let rcv_nxt = self.rcv_nxt;
-        self.forget_recent(|&(start, _)| start <= rcv_nxt);
+        gaps.forget_recent(|&(start, _)| start <= rcv_nxt);
     }
 
     fn on_duplicate(&mut self, start: u64, end: u64) {
         self.ack_now = true;
         if end > start {
-            self.duplicate = Some((start, end));
+            self.gaps().duplicate = Some((start, end));
         }
     }
 
     fn on_out_of_order(&mut self, start: u64, end: u64) {
         self.ack_now = true;
+        self.gaps().insert(start, end);
+    }
+
+    /// Decides when the data just received in order is acknowledged.
+    fn delay_ack(&mut self, now: Time, rtt: &Rtt) {
+        if self.config.delayed_ack.adaptive {
+            self.adapt(now, rtt);
+        }
+        // More than one full segment, as Linux counts it: a second one, or a full one and a rest.
+        let many =
+            self.unacked > u64::from(self.config.delayed_ack.every.saturating_sub(1)) * u64::from(self.full_segment);
+        if self.quick > 0 || many || self.has_ranges() {
+            self.ack_now = true;
+        }
+        if !self.ack_now && self.deadline == Time::NEVER {
+            self.deadline = now + self.delay(rtt.srtt());
+        }
+    }
+
+    /// The gap between segments moves the delay (Linux `tcp_event_data_recv`); the first segment, and one
+    /// after a gap of more than an RTO, starts quick-ACK mode: the sender is in slow start.
+    fn adapt(&mut self, now: Time, rtt: &Rtt) {
+        let half_min = Duration(self.config.delayed_ack.timeout.0 / 2);
+        if self.ato == Duration::ZERO {
+            self.start_quick_acks();
+            self.ato = self.config.delayed_ack.timeout;
+            return;
+        }
+        let gap = now.since(self.last_arrival);
+        if gap <= half_min {
+            self.ato = Duration(self.ato.0 / 2) + half_min;
+        } else if gap < self.ato {
+            self.ato = (Duration(self.ato.0 / 2) + gap).min(rtt.rto());
+        } else if gap > rtt.rto() {
+            self.start_quick_acks();
+        }
+    }
+
+    fn start_quick_acks(&mut self) {
+        let credit = (self.config.receive_buffer / (2 * u64::from(self.mss)))
+            .clamp(2, u64::from(self.config.delayed_ack.quickack).max(2));
+        self.quick = if self.config.delayed_ack.quickack == 0 { 0 } else { self.quick.max(credit as u32) };
+    }
+
+    fn delay(&self, srtt: Duration) -> Duration {
+        if !self.config.delayed_ack.adaptive {
+            return self.config.delayed_ack.timeout;
+        }
+        let mut delay = self.ato;
+        if delay > self.config.delayed_ack.timeout {
+            delay = delay.min(srtt.max(self.config.delayed_ack.timeout));
+        }
+        delay.min(DELAY_MAX)
+    }
+
+    /// The delayed ACK is due.
+    pub fn on_timer(&mut self, now: Time) {
+        if now >= self.deadline {
+            self.deadline = Time::NEVER;
+            self.ack_now = true;
+            if self.config.delayed_ack.adaptive {
+                // Linux: a delayed ACK that had to wait lengthens the delay, up to the RTO.
+                self.ato = Duration(self.ato.0 * 2).min(DELAY_MAX);
+            }
+        }
+    }
+
+    /// The window to offer as a header field; the right edge never moves left (RFC 9293 §3.8.6), and
+    /// moves right by a full segment at least (RFC 1122 §4.2.3.3).
+    pub fn window_field(&mut self, syn: bool) -> u16 {
+        let free = self.config.receive_buffer - self.unread.min(self.config.receive_buffer);
+        if syn {
+            let window = free.min(65_535);
+            self.right_edge = self.right_edge.max(self.rcv_nxt + window);
+            return window as u16;
+        }
+        let unit = (1_u64 << self.scale) - 1;
+        let mut edge = self.rcv_nxt + free;
+        if edge < self.right_edge + u64::from(self.mss).min(self.config.receive_buffer / 2) {
+            edge = edge.min(self.right_edge);
+        }
+        edge = edge.max(self.right_edge);
+        let field = ((edge - self.rcv_nxt + unit) >> self.scale).min(65_535);
+        self.right_edge = self.right_edge.max(self.rcv_nxt + (field << self.scale));
+        field as u16
+    }
+
+    /// An ACK leaves, alone or with data: SACK blocks for it; what was to be acknowledged is.
+    pub fn on_ack_sent(&mut self, timestamps: bool) -> SackBlocks {
+        self.ack_now = false;
+        self.deadline = Time::NEVER;
+        self.unacked = 0;
+        self.quick = self.quick.saturating_sub(1);
+        self.last_ack_sent = self.rcv_nxt;
+        if self.gaps.is_some() { self.sack_blocks(timestamps) } else { SackBlocks::NONE }
+    }
+
+    /// What fits 40 bytes of options; two blocks go before AccECN's option (RFC 9768 §3.2.3.3).
+    #[inline(never)]
+    fn sack_blocks(&mut self, timestamps: bool) -> SackBlocks {
+        let room = 4 - usize::from(timestamps) - usize::from(self.marks.option_due());
+        let blocks = self.gaps().blocks(room);
+        self.gaps.take_if(|gaps| gaps.ranges.is_empty() && gaps.recent_len == 0);
+        if self.use_sack { blocks } else { SackBlocks::NONE }
+    }
+
+    /// What an ACK tells of the latest data packet.
+    pub fn echo(&self) -> Echo {
+        self.echo.as_deref().copied().unwrap_or_default()
+    }
+
+    pub fn set_auto_read(&mut self, auto: bool) {
+        self.auto_read = auto;
+        if auto {
+            self.unread = 0;
+        }
+    }
+    pub fn readable(&self) -> u64 {
+        self.unread
+    }
+
+    /// The application takes up to `max` bytes; a window update is sent when it opens by two segments or
+    /// half the buffer.
+    pub fn read(&mut self, max: u64) -> u64 {
+        let taken = self.unread.min(max);
+        self.unread -= taken;
+        let edge = self.rcv_nxt + (self.config.receive_buffer - self.unread.min(self.config.receive_buffer));
+        if taken > 0 && edge >= self.right_edge + (2 * u64::from(self.mss)).min(self.config.receive_buffer / 2) {
+            self.ack_now = true;
+        }
+        taken
+    }
+}
+
+impl Gaps {
+    /// `[start, end)` was received out of order.
+    fn insert(&mut self, start: u64, end: u64) {
         // First range that reaches `start`; most often the last one, or none.
         let first = match self.ranges.back() {
             None => 0,
@@ -273,109 +418,10 @@ impl Receiver {
         self.recent_len = kept;
     }
 
-    /// Decides when the data just received in order is acknowledged.
-    fn delay_ack(&mut self, now: Time, rtt: &Rtt) {
-        if self.delayed.adaptive {
-            self.adapt(now, rtt);
-        }
-        // More than one full segment, as Linux counts it: a second one, or a full one and a rest.
-        let many = self.unacked > u64::from(self.delayed.every.saturating_sub(1)) * self.full_segment;
-        if self.quick > 0 || many || !self.ranges.is_empty() {
-            self.ack_now = true;
-        }
-        if !self.ack_now && self.deadline == Time::NEVER {
-            self.deadline = now + self.delay(rtt.srtt());
-        }
-    }
-
-    /// The gap between segments moves the delay (Linux `tcp_event_data_recv`); the first segment, and one
-    /// after a gap of more than an RTO, starts quick-ACK mode: the sender is in slow start.
-    fn adapt(&mut self, now: Time, rtt: &Rtt) {
-        let half_min = Duration(self.delayed.timeout.0 / 2);
-        if self.ato == Duration::ZERO {
-            self.start_quick_acks();
-            self.ato = self.delayed.timeout;
-            return;
-        }
-        let gap = now.since(self.last_arrival);
-        if gap <= half_min {
-            self.ato = Duration(self.ato.0 / 2) + half_min;
-        } else if gap < self.ato {
-            self.ato = (Duration(self.ato.0 / 2) + gap).min(rtt.rto());
-        } else if gap > rtt.rto() {
-            self.start_quick_acks();
-        }
-    }
-
-    fn start_quick_acks(&mut self) {
-        let credit = (self.buffer / (2 * self.mss)).clamp(2, u64::from(self.delayed.quickack).max(2));
-        self.quick = if self.delayed.quickack == 0 { 0 } else { self.quick.max(credit as u32) };
-    }
-
-    fn delay(&self, srtt: Duration) -> Duration {
-        if !self.delayed.adaptive {
-            return self.delayed.timeout;
-        }
-        let mut delay = self.ato;
-        if delay > self.delayed.timeout {
-            delay = delay.min(srtt.max(self.delayed.timeout));
-        }
-        delay.min(DELAY_MAX)
-    }
-
-    /// The delayed ACK is due.
-    pub fn on_timer(&mut self, now: Time) {
-        if now >= self.deadline {
-            self.deadline = Time::NEVER;
-            self.ack_now = true;
-            if self.delayed.adaptive {
-                // Linux: a delayed ACK that had to wait lengthens the delay, up to the RTO.
-                self.ato = Duration(self.ato.0 * 2).min(DELAY_MAX);
-            }
-        }
-    }
-
-    /// The window to offer as a header field; the right edge never moves left (RFC 9293 §3.8.6), and
-    /// moves right by a full segment at least (RFC 1122 §4.2.3.3).
-    pub fn window_field(&mut self, syn: bool) -> u16 {
-        let free = self.buffer - self.unread.min(self.buffer);
-        if syn {
-            let window = free.min(65_535);
-            self.right_edge = self.right_edge.max(self.rcv_nxt + window);
-            return window as u16;
-        }
-        let unit = (1_u64 << self.scale) - 1;
-        let mut edge = self.rcv_nxt + free;
-        if edge < self.right_edge + self.mss.min(self.buffer / 2) {
-            edge = edge.min(self.right_edge);
-        }
-        edge = edge.max(self.right_edge);
-        let field = ((edge - self.rcv_nxt + unit) >> self.scale).min(65_535);
-        self.right_edge = self.right_edge.max(self.rcv_nxt + (field << self.scale));
-        field as u16
-    }
-
-    /// An ACK leaves, alone or with data: SACK blocks for it; what was to be acknowledged is.
-    pub fn on_ack_sent(&mut self, timestamps: bool) -> SackBlocks {
-        self.ack_now = false;
-        self.deadline = Time::NEVER;
-        self.unacked = 0;
-        self.quick = self.quick.saturating_sub(1);
-        self.last_ack_sent = self.rcv_nxt;
-        if self.recent_len == 0 && self.duplicate.is_none() {
-            return SackBlocks::NONE;
-        }
-        // What fits 40 bytes of options; two blocks go before AccECN's option (RFC 9768 §3.2.3.3).
-        self.sack_blocks(4 - usize::from(timestamps) - usize::from(self.marks.option_due()))
-    }
-
-    fn sack_blocks(&mut self, room: usize) -> SackBlocks {
+    /// The blocks of an ACK that has room for so many.
+    fn blocks(&mut self, room: usize) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
-        let duplicate = self.duplicate.take();
-        if !self.use_sack {
-            return blocks;
-        }
-        if let Some((start, end)) = duplicate {
+        if let Some((start, end)) = self.duplicate.take() {
             blocks.push(start, end);
         }
         for &(start, end) in &self.recent[..self.recent_len] {
@@ -384,28 +430,6 @@ impl Receiver {
             }
         }
         blocks
-    }
-
-    pub fn set_auto_read(&mut self, auto: bool) {
-        self.auto_read = auto;
-        if auto {
-            self.unread = 0;
-        }
-    }
-    pub fn readable(&self) -> u64 {
-        self.unread
-    }
-
-    /// The application takes up to `max` bytes; a window update is sent when it opens by two segments or
-    /// half the buffer.
-    pub fn read(&mut self, max: u64) -> u64 {
-        let taken = self.unread.min(max);
-        self.unread -= taken;
-        let edge = self.rcv_nxt + (self.buffer - self.unread.min(self.buffer));
-        if taken > 0 && edge >= self.right_edge + (2 * self.mss).min(self.buffer / 2) {
-            self.ack_now = true;
-        }
-        taken
     }
 }
 

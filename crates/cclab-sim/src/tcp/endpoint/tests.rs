@@ -836,3 +836,10 @@ fn pacing_spreads_a_window() {
     let gap = Duration(100_000_000 * 1052 / 20_000);
     assert!(times.windows(2).all(|w| w[1] - w[0] == gap), "{times:?}");
 }
+
+/// With many connections their speed is that of memory: what is rarely needed is kept behind a pointer or not at all.
+#[test]
+fn an_endpoint_is_small() {
+    assert!(size_of::<Endpoint>() <= 1200, "{}", size_of::<Endpoint>());
+    assert!(size_of::<Receiver>() <= 176, "{}", size_of::<Receiver>());
+}

@@ -7,6 +7,7 @@ use cclab_algo::cc::Phase;
 
 /// The phase and the episode that it belongs to.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(super) struct Episode {
     phase: Phase,
     /// The next retransmission leaves whatever the window says.

@@ -54,11 +54,16 @@ pub(super) use transmit::Outgoing;
 use validation::Usage;
 use window::SendWindow;
 
-/// The sending half of an endpoint.
+/// The sending half of an endpoint. What a mere receiver needs too comes first, then what every ACK needs, last what losses do.
+#[repr(C)]
 pub(super) struct Sender {
-    config: Arc<Config>,
-    law: Law,
-    pub stats: Stats,
+    // What is to be sent, and may be.
+    window: SendWindow,
+    outbox: Outbox,
+    timer: Timer,
+    pacer: Pacer,
+    probe: TailProbe,
+    persist: Persist,
     /// Payload bytes of a full segment, as far as negotiated.
     mss: u32,
     /// The connection is established and the sender does not stand by: data may flow.
@@ -66,29 +71,24 @@ pub(super) struct Sender {
     /// SACK is agreed on and recovery uses it.
     use_sack: bool,
     timestamps: bool,
-
-    // What is to be sent, and may be.
-    outbox: Outbox,
-    window: SendWindow,
-    pacer: Pacer,
-    quick_start: QuickStart,
-    usage: Usage,
+    frto: Frto,
+    config: Arc<Config>,
+    pub stats: Stats,
 
     // What is in flight, and what is known of the path.
     board: Scoreboard,
     rtt: Rtt,
+    standby: Option<Box<Standby>>,
+    law: Law,
     rate: Estimator,
+    usage: Usage,
     marking: Marking,
+    quick_start: QuickStart,
 
     // What was lost, and what is done about it.
-    timer: Timer,
-    sacks: Sacks,
     rack: Rack,
     episode: Episode,
-    frto: Frto,
-    probe: TailProbe,
-    persist: Persist,
-    standby: Option<Box<Standby>>,
+    sacks: Sacks,
 }
 
 /// What a handshake has agreed on, and how it went.
@@ -162,7 +162,7 @@ impl Sender {
             quick_start: QuickStart::default(),
             usage: Usage::default(),
             board,
-            rtt: Rtt::new(config.rto),
+            rtt: Rtt::new(Arc::clone(&config)),
             rate: Estimator::default(),
             marking: Marking::new(),
             timer: Timer::default(),

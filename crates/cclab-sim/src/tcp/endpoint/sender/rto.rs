@@ -1,12 +1,13 @@
 //! RTT estimation and the retransmission timeout: RFC 6298 and Linux's variant.
 
-use super::super::super::{RtoConfig, RtoStyle};
+use super::super::super::{Config, RtoStyle};
 use cclab_algo::{Duration, Time};
+use std::sync::Arc;
 
 /// The estimators of a connection.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Rtt {
-    config: RtoConfig,
+    config: Arc<Config>,
     /// 8 srtt, ns; zero before the first sample.
     srtt8: i64,
     /// 4 × mean deviation, ns (RFC 6298's 4 RTTVAR).
@@ -26,26 +27,26 @@ pub(in super::super) struct Rtt {
 }
 
 impl Rtt {
-    pub fn new(config: RtoConfig) -> Rtt {
+    pub fn new(config: Arc<Config>) -> Rtt {
         Rtt {
-            config,
             srtt8: 0,
             mdev4: 0,
             mdev_max4: 0,
             var4: 0,
             round_end: 0,
-            base: config.initial,
+            base: config.rto.initial,
             backoff: 0,
             min: MinRtt::default(),
             has_sample: false,
             latest: None,
+            config,
         }
     }
 
     /// Takes in a sample. `snd_una` and `snd_nxt` tell the rounds apart (Linux).
     pub fn sample(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
         let rtt = self.round_up(rtt).0 as i64;
-        let floor = self.config.min.0 as i64;
+        let floor = self.config.rto.min.0 as i64;
         if !self.has_sample {
             self.has_sample = true;
             self.srtt8 = rtt * 8;
@@ -57,12 +58,12 @@ impl Rtt {
             let err = rtt - self.srtt8 / 8;
             // RFC 6298 (2.3): RTTVAR first, with the old SRTT: 4 RTTVAR' = 3/4 (4 RTTVAR) + |err|.
             let mut change = err.abs() - self.mdev4 / 4;
-            if self.config.style == RtoStyle::Linux && err < 0 && change > 0 {
+            if self.config.rto.style == RtoStyle::Linux && err < 0 && change > 0 {
                 change /= 8; // an RTT that falls fast must not raise the RTO
             }
             self.mdev4 += change;
             self.srtt8 += err;
-            if self.config.style == RtoStyle::Linux {
+            if self.config.rto.style == RtoStyle::Linux {
                 self.track_maximum(floor, snd_una, snd_nxt);
             }
         }
@@ -84,16 +85,18 @@ impl Rtt {
 
     fn computed(&self) -> Duration {
         let srtt = Duration((self.srtt8 / 8) as u64);
-        let rto = match self.config.style {
+        let rto = match self.config.rto.style {
             RtoStyle::Linux => srtt + Duration(self.var4 as u64),
-            RtoStyle::Rfc6298 => (srtt + Duration(self.mdev4 as u64).max(self.config.granularity)).max(self.config.min),
+            RtoStyle::Rfc6298 => {
+                (srtt + Duration(self.mdev4 as u64).max(self.config.rto.granularity)).max(self.config.rto.min)
+            }
         };
-        rto.min(self.config.max)
+        rto.min(self.config.rto.max)
     }
 
     /// Where the clock has a granularity, samples are rounded up to it.
     fn round_up(&self, rtt: Duration) -> Duration {
-        match self.config.granularity.0 {
+        match self.config.rto.granularity.0 {
             0 => rtt,
             g => Duration(rtt.0.div_ceil(g) * g),
         }
@@ -124,7 +127,7 @@ impl Rtt {
 
     /// The RTO doubled `times` times, up to the ceiling.
     pub fn backed_off(&self, times: u32) -> Duration {
-        (self.base * (1_u64 << times.min(32))).min(self.config.max)
+        (self.base * (1_u64 << times.min(32))).min(self.config.rto.max)
     }
 
     pub fn backoff(&self) -> u32 {
@@ -195,7 +198,7 @@ mod tests {
     use super::*;
 
     fn after(config: &Config, samples: &[u64]) -> Rtt {
-        let mut rtt = Rtt::new(config.rto);
+        let mut rtt = Rtt::new(Arc::new(config.clone()));
         for (k, &ms) in samples.iter().enumerate() {
             rtt.sample(Duration::from_millis(ms), k as u64, k as u64 + 100);
         }
