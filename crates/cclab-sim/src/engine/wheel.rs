@@ -8,6 +8,8 @@ use cclab_algo::Time;
 
 const LEVELS: usize = 11;
 const SLOTS: usize = 64;
+/// So many events of a slot that is sorted are soon due.
+const SOON: usize = 16;
 
 /// Events of a slot in the order of insertion; those before `taken` have been taken out. They lie side by side, so that to
 /// sort them into the levels below is to read memory in order.
@@ -67,6 +69,12 @@ impl<E: Copy> Wheel<E> {
     /// Takes out the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, E)> {
+        self.pop_noting(|_| {})
+    }
+
+    /// The same; those that will soon be taken out, as far as that is seen, are told to `soon` before.
+    #[inline]
+    pub fn pop_noting(&mut self, soon: impl Fn(E)) -> Option<(Time, E)> {
         loop {
             if self.levels == 0 {
                 return None;
@@ -88,6 +96,9 @@ impl<E: Copy> Wheel<E> {
                 self.now = time;
                 self.len -= 1;
                 return Some((Time(time), event));
+            }
+            if slot.events.len() <= SOON {
+                slot.events.iter().for_each(|&(_, event)| soon(event));
             }
             self.sort(level, number);
         }

@@ -59,6 +59,11 @@ impl DelayLine {
         pipe.due()
     }
 
+    /// What is under way.
+    pub(super) fn pipe(&self) -> Option<&Pipe> {
+        self.delay.as_deref().map(|(_, pipe)| pipe)
+    }
+
     /// What has come so far.
     pub(super) fn came(&self) -> Count {
         self.came

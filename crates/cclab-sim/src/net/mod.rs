@@ -23,9 +23,9 @@ pub use pipe::Pipe;
 pub use service::{Propagation, Service};
 pub use table::{LinkRow, LinkSample, LinkSamples, Links};
 
-use crate::engine::Wheel;
+use crate::engine::{Wheel, prefetch};
 use crate::measure::{EventKind, PacketLog};
-use crate::wire::Packet;
+use crate::wire::{Packet, SocketId};
 use cclab_algo::Time;
 use delay::{Count, DelayLine};
 use medium::Medium;
@@ -252,6 +252,24 @@ impl Network {
         }
         self.note(now, index, EventKind::Forwarded, packet);
         self.carry(now, packet, sink)
+    }
+
+    /// Fetches what the next packets of a line will meet there where it ends; the socket that one of them is for.
+    pub(crate) fn look_ahead(&self, event: Event) -> Option<SocketId> {
+        let Event::Line(index) = event else { return None };
+        let line = match &self.links[index as usize] {
+            Hop::Link(link) => &link.line,
+            Hop::Delay(line) => line.pipe()?,
+            Hop::Medium(_) => return None,
+        };
+        if let Some(packet) = line.ahead(1)
+            && let Some(hop) = self.links.get(self.routes[packet.next() as usize] as usize)
+        {
+            prefetch(hop, size_of::<Hop>());
+        }
+        let packet = line.ahead(2)?;
+        prefetch(&self.routes[packet.next() as usize], size_of::<u32>());
+        Some(packet.to())
     }
 
     /// Takes a packet on from hop to hop; whether it reaches its host at once.

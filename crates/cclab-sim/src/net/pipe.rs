@@ -50,6 +50,12 @@ impl Pipe {
         self.packets.front().map_or(Time::NEVER, |&(at, _)| at)
     }
 
+    /// The packet that comes out `n` after the next.
+    #[inline]
+    pub fn ahead(&self, n: usize) -> Option<&Packed> {
+        self.packets.get(n).map(|(_, packed)| packed)
+    }
+
     /// How many.
     pub fn len(&self) -> usize {
         self.packets.len()

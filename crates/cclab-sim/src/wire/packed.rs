@@ -149,6 +149,14 @@ impl Packed {
     pub fn has_options(&self) -> bool {
         self.bits & OPTIONS != 0
     }
+    /// Place in the network's route table: the link it takes next.
+    pub(crate) fn next(&self) -> u32 {
+        self.next
+    }
+    /// The socket that it is for.
+    pub fn to(&self) -> SocketId {
+        self.to
+    }
     /// Flow index.
     pub fn flow(&self) -> u32 {
         self.flow

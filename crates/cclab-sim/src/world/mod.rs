@@ -12,7 +12,7 @@ pub use result::{EngineStats, RunResult, RunRow, Runs, schema};
 use crate::app::{
     Arrival, Background, Flow, FlowSamples, Flows, Next, Signals, Socket, Transport, failed_law, in_processing, packets,
 };
-use crate::engine::Wheel;
+use crate::engine::{Wheel, prefetch};
 use crate::net::{self, LinkSamples, Log, Network};
 use crate::tcp::State;
 use crate::wire::ecn::CE;
@@ -32,6 +32,9 @@ struct Budget {
 const BUDGET: Budget = Budget { rows: 50_000_000, capture_bytes: 2_000_000_000 };
 /// Events between two looks at what is recorded.
 const CHECK_EVERY: u64 = 1 << 16;
+
+/// The state of so many flows stays in the caches.
+const FEW_FLOWS: usize = 128;
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +82,8 @@ pub struct Simulation {
     checkpoint: u64,
     /// Some law is written in another language.
     laws_may_fail: bool,
+    /// There are so many sockets that what is soon needed of them is worth asking for.
+    looks_ahead: bool,
     budget: Budget,
     network: Network,
     /// What happens next.
@@ -125,6 +130,7 @@ impl Simulation {
             served: 0,
             pauses: 0,
             paused: false,
+            looks_ahead: count > FEW_FLOWS,
             laws_may_fail: scenario.interpreted().next().is_some(),
             checkpoint: scenario.max_events.min(CHECK_EVERY),
             budget: BUDGET,
@@ -185,7 +191,7 @@ impl Simulation {
     pub fn advance(&mut self, max_events: u64) -> Result<f64, Error> {
         let pause = self.served.saturating_add(max_events);
         while self.served < pause {
-            let Some((now, event)) = self.events.pop().filter(|&(at, _)| at < self.end) else {
+            let Some((now, event)) = self.next_event().filter(|&(at, _)| at < self.end) else {
                 self.now = self.end;
                 return Ok(1.0);
             };
@@ -201,6 +207,19 @@ impl Simulation {
             self.check_budget()?;
         }
         Ok((self.now.as_secs_f64() / self.end.as_secs_f64()).min(1.0 - f64::EPSILON))
+    }
+
+    #[inline(always)]
+    fn next_event(&mut self) -> Option<(Time, Event)> {
+        if !self.looks_ahead {
+            return self.events.pop();
+        }
+        let sockets = &self.sockets;
+        self.events.pop_noting(|event| {
+            if let Event::Timer(socket) = event {
+                prefetch(&sockets[socket.index()], Socket::TIMERS_NEED);
+            }
+        })
     }
 
     /// Serves what is due before `time`, and what is due at it and was scheduled before this call; the share of simulated time
@@ -269,6 +288,11 @@ impl Simulation {
     fn serve(&mut self, now: Time, event: Event) {
         match event {
             Event::Net(event) => {
+                if self.looks_ahead
+                    && let Some(socket) = self.network.look_ahead(event)
+                {
+                    prefetch(&self.sockets[socket.index()], Socket::PACKETS_NEED);
+                }
                 let mut packet = Packet::udp(0, now, 0, 0);
                 if self.network.on_event(now, event, &mut packet, &mut self.events) {
                     self.receive(now, &packet);
