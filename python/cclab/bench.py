@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -99,6 +98,8 @@ _RATES = (("packets", "data_packets"), ("events", "events"))
 
 
 def _in_its_own_process(name: str) -> dict[str, Any]:
+    import subprocess  # here, for the process that is measured needs none
+
     command = [sys.executable, "-m", "cclab.bench"]
     done = subprocess.run(command, input=json.dumps(_find(name)), capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -115,6 +116,8 @@ def peers(names: Sequence[str]) -> list[dict[str, Any]]:
     Raises:
         RunError: the scripts are not here, or failed.
     """
+    import subprocess
+
     script = _peers_script()
     command = [sys.executable, str(script), "--json", *(word for name in names for word in ("--case", name))]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
