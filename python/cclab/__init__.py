@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cclab.scenario import Flow as Flow
     from cclab.scenario import Network as Network
     from cclab.scenario import Scenario as Scenario
+    from cclab.scenario import Wireless as Wireless
     from cclab.sweep.query import load as load
     from cclab.sweep.study import Study as Study
     from cclab.theory import formulas as formulas
@@ -55,6 +56,7 @@ __all__ = [
     "Study",
     "StudyError",
     "UnknownNameError",
+    "Wireless",
     "__version__",
     "algorithms",
     "columns",
@@ -77,6 +79,7 @@ _LAZY = {
     "Result": "cclab.results",
     "Scenario": "cclab.scenario",
     "Study": "cclab.sweep.study",
+    "Wireless": "cclab.scenario",
     "__version__": "cclab._core",
     "load": "cclab.sweep.query",
     "register": "cclab.laws.python",

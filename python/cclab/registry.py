@@ -1,4 +1,4 @@
-"""What is registered: algorithms, queues, topologies; and the nearest name to one that is not."""
+"""What is registered: algorithms, queues, topologies, what stations do; and the nearest name to one that is not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from cclab import _core
 from cclab.errors import UnknownNameError
 
-KINDS = ("algorithms", "queues", "topologies")
+KINDS = ("algorithms", "queues", "topologies", "routing", "profiles", "mobility")
 
 
 @cache
@@ -30,7 +30,7 @@ def markdown(kind: str) -> str:
     rows = [f"| {kind.capitalize().removesuffix('s')} | What it is | Source | Parameters |", "|---|---|---|---|"]
     for entry in registered()[kind]:
         cells = [entry["summary"], entry["source"], ", ".join(f"`{p['name']}`" for p in entry["params"]) or "–"]
-        name = f"[{entry['name']}]({entry['name']}.md)" if kind != "topologies" else entry["name"]
+        name = f"[{entry['name']}]({entry['name']}.md)" if kind in ("algorithms", "queues") else entry["name"]
         rows.append(f"| {name} | " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows) + "\n"
 

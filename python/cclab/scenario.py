@@ -58,6 +58,32 @@ class Dumbbell(Network):
         super().__init__("dumbbell", rate=rate, rtt=rtt, queue=queue, loss=loss, **fields)
 
 
+class Wireless(Network):
+    """Stations that share the air in the place of links; they forward for each other.
+
+    Args:
+        topology: `"chain"`, `"cross"`, `"grid"`, `"random"` or `"custom"`.
+        profile: MAC profile, e.g. `"ns2-2M"`; `cclab list profiles` has all.
+        routing: Protocol, or a dict with its `name` and its fields; `cclab list routing` has all.
+        mobility: Model, or a dict with its `model` and its fields; `cclab list mobility` has all.
+        wireless: Further keys of `[network.wireless]`, e.g. `{"spacing": "200 m"}`.
+        **fields: Further keys of `[network]`: `hops`, `rows` and `columns`, `nodes` and `area`, `places`.
+    """
+
+    def __init__(
+        self,
+        topology: str = "chain",
+        *,
+        profile: str | None = None,
+        routing: Any = None,
+        mobility: Any = None,
+        wireless: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> None:
+        given = {"profile": profile, "routing": routing, "mobility": mobility, **(wireless or {})}
+        super().__init__(topology, wireless={key: v for key, v in given.items() if v is not None}, **fields)
+
+
 class Flow(_Part):
     """A flow, or `count` equal ones; keywords are the keys of `[[flows]]`, e.g. `rtt`, `start`, `size`.
 
@@ -109,6 +135,23 @@ def plain(value: Any, where: str = "", level: int = 0) -> Any:
     raise ScenarioError(f"{where}: {value!r} is not text, a number, true or false, a list or a table")
 
 
+def _take_in(data: dict[str, Any], folder: Path) -> None:
+    """Puts what an ns-2 movement file says in the place of its name: a scenario is whole by itself."""
+    mobility: Any = data
+    for key in ("network", "wireless", "mobility"):
+        mobility = mobility.get(key) if isinstance(mobility, dict) else None
+    if isinstance(mobility, dict) and isinstance(mobility.get("file"), str):
+        path = folder / mobility["file"]
+        try:
+            mobility["text"] = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = (
+                "is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
+            )
+            raise ScenarioError(f'network.wireless.mobility.file: "{path}" {why}') from None
+        del mobility["file"]
+
+
 def _encode(data: dict[str, Any]) -> str:
     try:
         return json.dumps(data, allow_nan=False)
@@ -145,6 +188,7 @@ class Scenario:
         given["flows"] = None if flows is None else list(flows)
         given["background"] = None if background is None else list(background)
         self._data: dict[str, Any] = plain({key: value for key, value in given.items() if value is not None})
+        _take_in(self._data, Path())
         self._checked: dict[str, Any] = json.loads(_core.check(_encode(self._data)))
 
     @classmethod
@@ -162,24 +206,23 @@ class Scenario:
             raise ScenarioError(f"{path}: not a text file in UTF-8") from None
         except OSError as error:
             raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
-        return cls.from_toml(text)
+        return cls._of(json.loads(_core.parse_toml(text)), Path(path).parent)
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        """The scenario in TOML text."""
-        written = _core.parse_toml(text)
-        return cls._of(json.loads(written), json.loads(_core.check(written)))
+        """The scenario in TOML text; files that it names are those of the working directory."""
+        return cls._of(json.loads(_core.parse_toml(text)), Path())
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The scenario in a dict of the shape of the TOML file."""
-        written: dict[str, Any] = plain(data)
-        return cls._of(written, json.loads(_core.check(_encode(written))))
+        """The scenario in a dict of the shape of the TOML file; files that it names are in the working directory."""
+        return cls._of(plain(data), Path())
 
     @classmethod
-    def _of(cls, data: dict[str, Any], checked: dict[str, Any]) -> Self:
+    def _of(cls, data: dict[str, Any], folder: Path) -> Self:
         scenario = cls.__new__(cls)
-        scenario._data, scenario._checked = data, checked
+        _take_in(data, folder)
+        scenario._data, scenario._checked = data, json.loads(_core.check(_encode(data)))
         return scenario
 
     @property

@@ -164,7 +164,15 @@ def test_the_page_of_sweeps_can_be_followed(first, cli):
             exec(program, {"__name__": "__main__"})
 
 
-@pytest.mark.parametrize("page", ["guides/statistics.md", "models/formulas.md", "reference/resolved.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "guides/statistics.md",
+        "guides/wireless.md",
+        "models/formulas.md",
+        "reference/resolved.md",
+    ],
+)
 def test_pages_with_programs_can_be_followed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}

@@ -2,6 +2,7 @@
 
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Rate, Time, cc};
+use cclab_sim::net::StationId;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, Recovery, RtoStyle};
 use serde_json::{Value as Json, json};
@@ -107,8 +108,16 @@ fn every_route_leads_from_source_to_destination() {
         for f in &s.flows {
             for (links, from, to) in [(&f.route, f.from, f.to), (&f.route_back, f.to, f.from)] {
                 let end = links.iter().fold(from, |at, l| {
-                    assert_eq!(s.links[*l].from, at, "{name}: {}", f.label);
-                    s.links[*l].to
+                    let (from, to) = match s.links.get(*l) {
+                        Some(link) => (link.from, link.to),
+                        None => {
+                            let Crossing { medium, from, to } = s.crossings[l - s.links.len()];
+                            let node = |station: StationId| s.media[medium].stations[station.index()].node;
+                            (node(from), node(to))
+                        }
+                    };
+                    assert_eq!(from, at, "{name}: {}", f.label);
+                    to
                 });
                 assert_eq!(end, to, "{name}: {}", f.label);
             }
@@ -325,7 +334,7 @@ const BAD: &[(&str, &str)] = &[
     ("network = 5", "network: 5 is not a table"),
     (
         "network.topology = 'dumbell'",
-        r#"network.topology: unknown "dumbell" (did you mean "dumbbell"?); allowed: dumbbell, chain, parking-lot, cross, custom"#,
+        r#"network.topology: unknown "dumbell" (did you mean "dumbbell"?); allowed: dumbbell, chain, parking-lot, cross, custom, grid, random"#,
     ),
     ("network.rate = 250", r#"network.rate: 250 has no unit; write e.g. "10 Mbit/s", or "unlimited""#),
     (
@@ -530,7 +539,7 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ),
     (
         "network = { topology = 'custom' }",
-        "network.nodes: missing; write e.g. nodes = [\"a\", \"b\"]\nnetwork.links: missing; write at least one, e.g. [[network.links]] with from, to, rate and delay\nnetwork.rate: unknown field; allowed: topology, nodes, links\nnetwork.rtt: unknown field; allowed: topology, nodes, links",
+        "network.nodes: missing; write e.g. nodes = [\"a\", \"b\"]\nnetwork.links: missing; write at least one, e.g. [[network.links]] with from, to, rate and delay\nnetwork.rate: unknown field; allowed: topology, wireless, nodes, places, links\nnetwork.rtt: unknown field; allowed: topology, wireless, nodes, places, links",
     ),
     ("flows = []", r#"flows: is empty; write at least one, e.g. [[flows]] with cc = "cubic""#),
     ("flows = 'cubic'", r#"flows: "cubic" is not a list of tables"#),

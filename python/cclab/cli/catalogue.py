@@ -50,6 +50,7 @@ def describe(kind: str, entry: dict[str, Any]) -> None:
     from cclab import console
 
     singular = {"algorithms": "congestion control", "queues": "queue", "topologies": "topology", "studies": "study"}
+    singular |= {"routing": "routing", "profiles": "MAC profile", "mobility": "mobility"}
     click.echo(f"{entry['name']} ({singular[kind]})\n\n{entry['summary']}\nSource: {entry['source']}\n")
     if kind == "studies":
         click.echo(f"{entry['question']}\n\nRun it: cclab reproduce {entry['name']}")

@@ -15,7 +15,7 @@ from cclab.errors import ResultError, ScenarioError, StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
-_ENTRIES = ("algorithms", "queues", "topologies", "studies")
+_ENTRIES = ("algorithms", "queues", "topologies", "routing", "profiles", "mobility", "studies")
 
 
 def _load_laws(_ctx: click.Context, _param: click.Parameter, files: tuple[Path, ...]) -> None:
@@ -150,6 +150,8 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
 def list_(kind: str | None, markdown: bool) -> None:
     """List what there is: algorithms, queues, topologies, studies; one line each, with its source.
 
+    Of stations that share the air: routing, MAC profiles, mobility.
+
     Where KIND asks for them, also the columns of results and what a law is told of events, with units.
     """
     from cclab import console
@@ -180,7 +182,7 @@ def list_(kind: str | None, markdown: bool) -> None:
 @click.argument("name")
 @ALGORITHMS
 def describe(name: str) -> None:
-    """Describe NAME, an algorithm, queue, topology or study: parameters, defaults, bounds, source."""
+    """Describe NAME, an algorithm, queue, topology, study or what else is listed: parameters, bounds, source."""
     from cclab import registry
     from cclab.cli import catalogue
 

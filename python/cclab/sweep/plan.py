@@ -196,12 +196,13 @@ _BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e
 
 
 def work(checked: Mapping[str, Any]) -> float:
-    """A guess of how much there is to simulate: packets of 1500 bytes that the bottlenecks can carry.
+    """A guess of how much there is to simulate: packets of 1500 bytes that the bottlenecks, or the air, can carry.
 
     It orders runs and shares out the time that is left until better is known; nothing else rests on it.
     """
     network = checked["network"]
-    rates: list[str] = [link["rate"] for link in network["links"]] if "links" in network else [network["rate"]]
+    rates: list[str] = [link["rate"] for link in network.get("links", ())]
+    rates = rates or [network["wireless"]["data_rate"] if "wireless" in network else network["rate"]]
     hops = int(network.get("bottlenecks", network.get("hops", 1)))
     carried = sum(_measure(rate, _BITS, 1e9) for rate in rates) * hops
     return max(_measure(checked["duration"], _SECONDS, 1.0) * carried / 12_000, 1.0)

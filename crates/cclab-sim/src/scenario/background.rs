@@ -304,7 +304,7 @@ fn read_places(t: &mut Table, network: &Network) -> Option<Places> {
             let ends = hosts.read_directions(t)?;
             Some((ends.into_iter().map(|ends| (ends, least)).collect(), Some(variate)))
         }
-        Network::Mesh(_) => Some((vec![network.read_ends(t)?], None)),
+        Network::Mesh(_) | Network::Wireless(_) => Some((vec![network.read_ends(t)?], None)),
     }
 }
 

@@ -65,7 +65,8 @@ impl FlowSpec {
         let rtt = place.as_ref().map(|(_, rtt)| *rtt);
         let start = t.or("start", &TIME, Duration::ZERO);
         // Replicas that start at the same instant stay in step for long: spread them over one round trip.
-        let spread = if count > 1 { rtt.unwrap_or_default() } else { Duration::ZERO };
+        let apart = network.map_or(Duration::ZERO, |network| network.spread(rtt.unwrap_or_default()));
+        let spread = if count > 1 { apart } else { Duration::ZERO };
         let start_jitter = t.or("start_jitter", &TIME, spread);
         let stop = t.or("stop", &STOP, None);
         let send_jitter = t.or("send_jitter", &TIME, Duration::ZERO);

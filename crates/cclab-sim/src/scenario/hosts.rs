@@ -98,7 +98,7 @@ impl Hosts {
     fn hops(flow: &FlowSpec) -> u64 {
         match flow.ends {
             Ends::Routers(from, to) => from.abs_diff(to) as u64,
-            Ends::Path(_) => 0,
+            Ends::Path(_) | Ends::Stations(..) => 0,
         }
     }
 

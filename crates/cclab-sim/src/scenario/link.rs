@@ -45,6 +45,8 @@ pub(super) struct Surroundings<'s> {
     pub(super) packet: u64,
     /// Index of the flow with this label.
     pub(super) flow: &'s dyn Fn(&str) -> Option<usize>,
+    /// The scenario's own seed.
+    pub(super) seed: u64,
 }
 
 const UNLIMITED: &str = "unlimited";

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 /// Links in a row.
 pub(super) const HOPS: Integer = Integer { min: 1, max: 100 };
-const MAX_NODES: usize = 10_000;
-const PATHS: Words<bool> = Words(&[("horizontal", false), ("vertical", true)]);
+pub(super) const MAX_NODES: usize = 10_000;
+pub(super) const PATHS: Words<bool> = Words(&[("horizontal", false), ("vertical", true)]);
 
 /// Nodes and one-way links as written.
 pub(super) struct Mesh {
@@ -47,8 +47,8 @@ impl Mesh {
     /// `hops` equal links in a row: nodes `n0`, `n1` …
     pub(super) fn chain(t: &mut Table) -> Option<Mesh> {
         let hops = t.required("hops", &HOPS, "4");
-        let nodes = (0..=hops.unwrap_or(1)).map(|k| format!("n{k}")).collect();
-        let mut mesh = Mesh { shape: Shape::Chain, nodes, wires: Vec::new(), rtt: None };
+        let mut mesh =
+            Mesh { shape: Shape::Chain, nodes: numbered(hops.unwrap_or(1) as usize + 1), wires: Vec::new(), rtt: None };
         let (forward, reverse) = mesh.read_row(t, hops)?;
         let row: Vec<usize> = (0..mesh.nodes.len()).collect();
         mesh.join(&row, &forward, &reverse);
@@ -57,31 +57,15 @@ impl Mesh {
 
     /// Two chains of `hops` links that share their middle node: `h0` … `middle` … and `v0` … `middle` …
     pub(super) fn cross(t: &mut Table) -> Option<Mesh> {
-        let hops = t.required("hops", &HOPS, "4");
-        if let Some(odd) = hops.filter(|h| h % 2 == 1) {
-            t.mistake("hops", format!("{odd} is odd: the chains cross in their middle node, so write an even number"));
-        }
-        let hops = hops.filter(|h| h % 2 == 0);
+        let hops = read_even(t);
         let middle = hops.unwrap_or(2) as usize / 2;
-        let name = |arm| move |k| if k == middle { "middle".into() } else { format!("{arm}{k}") };
-        let mut nodes: Vec<String> = (0..=2 * middle).map(name('h')).collect();
-        nodes.extend((0..=2 * middle).filter(|k| *k != middle).map(name('v')));
+        let nodes = cross_names(2 * middle);
         let mut mesh = Mesh { shape: Shape::Cross { hops: 2 * middle }, nodes, wires: Vec::new(), rtt: None };
         let (forward, reverse) = mesh.read_row(t, hops)?;
         for vertical in [false, true] {
-            mesh.join(&mesh.arm(vertical, 2 * middle), &forward, &reverse);
+            mesh.join(&arm(vertical, 2 * middle), &forward, &reverse);
         }
         Some(mesh)
-    }
-
-    /// The nodes of one chain of a cross, in order.
-    fn arm(&self, vertical: bool, hops: usize) -> Vec<usize> {
-        let vertical_node = |k: usize| match k.cmp(&(hops / 2)) {
-            std::cmp::Ordering::Less => hops + 1 + k,
-            std::cmp::Ordering::Equal => k,
-            std::cmp::Ordering::Greater => hops + k,
-        };
-        (0..=hops).map(|k| if vertical { vertical_node(k) } else { k }).collect()
     }
 
     /// Reads the link of which a row is made, its delay given for one link or as the round trip of the row.
@@ -116,6 +100,10 @@ impl Mesh {
     /// `nodes` by name and `links` between them.
     pub(super) fn custom(t: &mut Table) -> Option<Mesh> {
         let nodes = t.required("nodes", &Names, "[\"a\", \"b\"]");
+        if t.raw("places").is_some() {
+            let place = t.field("wireless");
+            t.mistake("places", format!("is for stations that share the air: write {place} too"));
+        }
         t.require("links", "write at least one, e.g. [[network.links]] with from, to, rate and delay");
         let mut mesh = Mesh { shape: Shape::Custom, nodes: nodes.unwrap_or_default(), wires: Vec::new(), rtt: None };
         let mut pairs = BTreeMap::new();
@@ -175,7 +163,7 @@ impl Mesh {
         let path = match self.shape {
             Shape::Cross { hops } => {
                 let vertical = t.or("path", &PATHS, false);
-                let mut nodes = self.arm(vertical, hops);
+                let mut nodes = arm(vertical, hops);
                 if t.or("direction", &DIRECTIONS, false) {
                     nodes.reverse();
                 }
@@ -291,15 +279,46 @@ impl Mesh {
             .iter()
             .filter_map(|f| match &f.ends {
                 Ends::Path(path) => Some(path.clone()),
-                Ends::Routers(..) => None,
+                Ends::Routers(..) | Ends::Stations(..) => None,
             })
             .collect();
         graph
     }
 }
 
+/// Nodes `n0`, `n1` …
+pub(super) fn numbered(count: usize) -> Vec<String> {
+    (0..count).map(|k| format!("n{k}")).collect()
+}
+
+/// Reads the hops of a cross from end to end, an even number.
+pub(super) fn read_even(t: &mut Table) -> Option<u64> {
+    let hops = t.required("hops", &HOPS, "4")?;
+    if hops % 2 == 1 {
+        t.mistake("hops", format!("{hops} is odd: the chains cross in their middle node, so write an even number"));
+        return None;
+    }
+    Some(hops)
+}
+
+/// The nodes of a cross: the horizontal chain with the middle, then what the vertical one has beside it.
+pub(super) fn cross_names(hops: usize) -> Vec<String> {
+    let name = |arm| move |k| if k == hops / 2 { "middle".into() } else { format!("{arm}{k}") };
+    (0..=hops).map(name('h')).chain((0..=hops).filter(|k| *k != hops / 2).map(name('v'))).collect()
+}
+
+/// The nodes of one chain of a cross, in order.
+pub(super) fn arm(vertical: bool, hops: usize) -> Vec<usize> {
+    let vertical_node = |k: usize| match k.cmp(&(hops / 2)) {
+        std::cmp::Ordering::Less => hops + 1 + k,
+        std::cmp::Ordering::Equal => k,
+        std::cmp::Ordering::Greater => hops + k,
+    };
+    (0..=hops).map(|k| if vertical { vertical_node(k) } else { k }).collect()
+}
+
 /// Names of nodes, all different.
-struct Names;
+pub(super) struct Names;
 impl Kind for Names {
     type Value = Vec<String>;
     fn read(&self, json: &Json) -> Result<Vec<String>, String> {

@@ -16,14 +16,17 @@ mod flow;
 mod hosts;
 mod link;
 mod mesh;
+mod motion;
 mod network;
 mod quantity;
 mod queue;
+mod radio;
 mod reader;
 mod record;
 mod registry;
 mod resolved;
 mod tcp;
+mod wireless;
 
 pub use crate::app::config::*;
 pub use crate::net::config::*;
@@ -141,7 +144,7 @@ impl Written {
         }
         self.network.fill_in(&entries, &mut self.source["network"]);
         let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| entries[*entry]).collect();
-        let mut graph = self.network.build(&each.iter().copied().chain(places()).collect::<Vec<_>>(), &find);
+        let mut graph = self.network.build(&each.iter().copied().chain(places()).collect::<Vec<_>>(), &find, self.seed);
         record::check_samples(&self.record, self.duration, each.len(), graph.links.len(), mistakes);
         let mut paths = std::mem::take(&mut graph.paths);
         let background_paths = paths.split_off(each.len());
@@ -157,8 +160,8 @@ impl Written {
             seed: self.seed,
             nodes: graph.nodes,
             links: graph.links,
-            media: vec![],
-            crossings: vec![],
+            media: graph.media,
+            crossings: graph.crossings,
             flows,
             background,
             record: self.record,

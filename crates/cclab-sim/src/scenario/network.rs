@@ -1,16 +1,18 @@
 //! `[network]`: every topology becomes one graph of nodes and one-way links.
 //!
-//! Two families. In `dumbbell` and `parking-lot` every flow has [`Hosts`] of its own at the routers, and its
+//! Three families. In `dumbbell` and `parking-lot` every flow has [`Hosts`] of its own at the routers, and its
 //! access links make up its base RTT. A `chain`, a `cross` and a `custom` network are a [`Mesh`]: flows begin
 //! and end at its nodes, and their base RTT is what the delays of its links add up to.
+//! Where there is `[network.wireless]`, stations share the air: a medium in the place of links.
 
-use super::Link;
 use super::flow::FlowSpec;
 use super::hosts::Hosts;
 use super::link::{LinkSpec, Surroundings};
 use super::mesh::Mesh;
 use super::quantity::Words;
 use super::reader::{Kind, Mistakes, Table, alternatives, show};
+use super::wireless::{self, Wireless};
+use super::{Crossing, Link, Medium};
 use cclab_algo::{Duration, Rate};
 use serde_json::{Value as Json, json};
 
@@ -20,16 +22,20 @@ pub(super) enum Network {
     Hosts(Box<Hosts>),
     /// Nodes and links.
     Mesh(Mesh),
+    /// Stations that share the air.
+    Wireless(Box<Wireless>),
 }
 
 /// Names of the topologies.
 #[derive(Clone, Copy, PartialEq)]
-enum Topology {
+pub(super) enum Topology {
     Dumbbell,
     ParkingLot,
     Chain,
     Cross,
     Custom,
+    Grid,
+    Random,
 }
 const TOPOLOGIES: Words<Topology> = Words(&[
     ("dumbbell", Topology::Dumbbell),
@@ -37,6 +43,8 @@ const TOPOLOGIES: Words<Topology> = Words(&[
     ("parking-lot", Topology::ParkingLot),
     ("cross", Topology::Cross),
     ("custom", Topology::Custom),
+    ("grid", Topology::Grid),
+    ("random", Topology::Random),
 ]);
 /// Whether the data flow from right to left.
 pub(super) const DIRECTIONS: Words<bool> = Words(&[("forward", false), ("reverse", true)]);
@@ -51,6 +59,8 @@ pub(super) enum Ends {
     Routers(usize, usize),
     /// At nodes of a mesh, on this path.
     Path(Path),
+    /// At these stations of a medium; `None` is drawn.
+    Stations(Option<usize>, Option<usize>),
 }
 
 /// Nodes, links, and the path of each flow.
@@ -58,10 +68,12 @@ pub(super) enum Ends {
 pub(super) struct Graph {
     pub(super) nodes: Vec<String>,
     pub(super) links: Vec<Link>,
+    pub(super) media: Vec<Medium>,
+    pub(super) crossings: Vec<Crossing>,
     pub(super) paths: Vec<Path>,
 }
 
-/// The way of one flow: end nodes, links there and links back.
+/// The way of one flow: end nodes, links there and links back; numbers behind those of the links are crossings of media.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     pub(super) from: usize,
@@ -78,9 +90,17 @@ impl Network {
             t.forgive();
             return None;
         }
+        if matches!(topology, Topology::Dumbbell | Topology::ParkingLot) {
+            t.refuse(
+                "wireless",
+                "does not apply to this topology; stations that share the air form one of chain, cross, grid, random, custom",
+            );
+        }
         match topology {
             Topology::Dumbbell => Some(Network::Hosts(Box::new(Hosts::dumbbell(t)))),
             Topology::ParkingLot => Hosts::parking_lot(t).map(|h| Network::Hosts(Box::new(h))),
+            Topology::Grid | Topology::Random => Wireless::read(t, topology).map(|w| Network::Wireless(Box::new(w))),
+            _ if t.raw("wireless").is_some() => Wireless::read(t, topology).map(|w| Network::Wireless(Box::new(w))),
             Topology::Chain => Mesh::chain(t).map(Network::Mesh),
             Topology::Cross => Mesh::cross(t).map(Network::Mesh),
             Topology::Custom => Mesh::custom(t).map(Network::Mesh),
@@ -92,6 +112,7 @@ impl Network {
         match self {
             Network::Hosts(h) => h.read_ends(t),
             Network::Mesh(m) => m.read_ends(t),
+            Network::Wireless(w) => w.read_ends(t),
         }
     }
 
@@ -108,6 +129,7 @@ impl Network {
         match self {
             Network::Hosts(h) => h.check(flows, flow, mistakes),
             Network::Mesh(m) => m.check(flow, mistakes),
+            Network::Wireless(_) => {}
         }
     }
 
@@ -119,15 +141,17 @@ impl Network {
     }
 
     /// The graph, with every queue resolved. `flow` finds a flow by its label.
-    pub(super) fn build(&self, flows: &[&FlowSpec], flow: &dyn Fn(&str) -> Option<usize>) -> Graph {
+    pub(super) fn build(&self, flows: &[&FlowSpec], flow: &dyn Fn(&str) -> Option<usize>, seed: u64) -> Graph {
         let around = Surroundings {
             rtt: self.bdp_rtt().or(flows.first().map(|f| f.rtt)).unwrap_or_default(),
             packet: flows.iter().map(|f| f.packet_size()).max().unwrap_or(1500),
             flow,
+            seed,
         };
         match self {
             Network::Hosts(h) => h.build(flows, &around),
             Network::Mesh(m) => m.build(flows, &around),
+            Network::Wireless(w) => w.build(flows, &around),
         }
     }
 
@@ -136,7 +160,13 @@ impl Network {
         match self {
             Network::Hosts(h) => h.rtt,
             Network::Mesh(m) => m.rtt,
+            Network::Wireless(_) => None,
         }
+    }
+
+    /// How far the starts of equal flows are to be apart, of this base RTT.
+    pub(super) fn spread(&self, rtt: Duration) -> Duration {
+        if let Network::Wireless(_) = self { wireless::SPREAD } else { rtt }
     }
 }
 
@@ -165,7 +195,7 @@ impl Kind for Node<'_> {
 impl Graph {
     /// The rate of the slowest of these links; `None` when all are infinitely fast.
     pub(super) fn slowest(&self, links: &[usize]) -> Option<Rate> {
-        links.iter().filter_map(|l| self.links[*l].rate).min()
+        links.iter().filter_map(|l| self.links.get(*l)?.rate).min()
     }
     /// Adds a node; its number.
     pub(super) fn node(&mut self, name: String) -> usize {

@@ -5,7 +5,7 @@
 
 use super::reader::{Kind, alternatives, nearest, show};
 pub(super) use crate::net::queue::field::Amount;
-use cclab_algo::{Duration, Rate};
+use cclab_algo::{Duration, Rate, math};
 use serde_json::{Value as Json, json};
 
 /// A unit and how many base units it is.
@@ -77,6 +77,58 @@ pub(super) struct Sizes {
     pub(super) min: u64,
     pub(super) max: u64,
 }
+/// A quantity that is not counted in whole units; kept in the first of its units.
+pub(super) struct Reals {
+    noun: &'static str,
+    pub(super) example: &'static str,
+    units: &'static [(&'static str, f64)],
+    /// Where a number of decibels stands for a power of ten of a thousandth.
+    decibels: Option<&'static str>,
+    min: f64,
+    max: f64,
+}
+/// A distance, m.
+pub(super) const DISTANCE: Reals = Reals {
+    noun: "a distance",
+    example: "250 m",
+    units: &[("m", 1.0), ("km", 1e3)],
+    decibels: None,
+    min: 0.0,
+    max: 1e6,
+};
+/// A coordinate, m, which may be negative.
+pub(super) const COORDINATE: Reals = Reals { min: -DISTANCE.max, ..DISTANCE };
+/// A distance, not zero.
+pub(super) const POSITIVE_DISTANCE: Reals = Reals { min: 1e-3, ..DISTANCE };
+/// A speed, m/s.
+pub(super) const SPEED: Reals = Reals {
+    noun: "a speed",
+    example: "10 m/s",
+    units: &[("m/s", 1.0), ("km/h", 1.0 / 3.6)],
+    decibels: None,
+    min: 0.0,
+    max: 1e5,
+};
+/// A speed, not zero.
+pub(super) const POSITIVE_SPEED: Reals = Reals { min: 1e-6, ..SPEED };
+/// A power, W.
+pub(super) const POWER: Reals = Reals {
+    noun: "a power",
+    example: "24.5 dBm",
+    units: &[("W", 1.0), ("mW", 1e-3)],
+    decibels: Some("dBm"),
+    min: 1e-30,
+    max: 1e6,
+};
+/// A frequency, Hz.
+pub(super) const FREQUENCY: Reals = Reals {
+    noun: "a frequency",
+    example: "2.4 GHz",
+    units: &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)],
+    decibels: None,
+    min: 1e6,
+    max: 1e12,
+};
 /// A probability: `"1%"` or `0.01`.
 pub(super) struct Probability;
 /// A whole number.
@@ -359,6 +411,61 @@ const BDP: Dimension = Dimension {
     max: MAX_BDP,
 };
 
+impl Reals {
+    /// The same, not above `max`.
+    pub(super) fn up_to(self, max: f64) -> Reals {
+        Reals { max, ..self }
+    }
+
+    /// The text in the first unit.
+    fn parse(&self, text: &str) -> Result<f64, String> {
+        let example = self.example;
+        let not = || format!("is not {}; write a number with a unit, e.g. \"{example}\"", self.noun);
+        let (number, unit) = split(text).ok_or_else(not)?;
+        if unit.is_empty() {
+            return Err(format!("has no unit; write e.g. \"{example}\""));
+        }
+        let magnitude: f64 = format!("{}e{}", number.mantissa, number.exponent).parse().map_err(|_| not())?;
+        let number = if number.negative { -magnitude } else { magnitude };
+        if self.decibels == Some(unit) {
+            return Ok(math::pow(10.0, number / 10.0) / 1e3);
+        }
+        let Some((_, scale)) = self.units.iter().find(|(u, _)| *u == unit) else {
+            let units: Vec<&str> = self.units.iter().map(|(u, _)| *u).chain(self.decibels).collect();
+            let near = nearest(unit, units.iter().copied());
+            return Err(format!("is not {}: unknown unit \"{unit}\"{near}; allowed: {}", self.noun, units.join(", ")));
+        };
+        Ok(number * scale)
+    }
+
+    fn print(&self, value: f64) -> String {
+        let unit = self.units[0].0;
+        // What has many zeros is written with an exponent.
+        let plain = value == 0.0 || (1e-4..1e9).contains(&value.abs());
+        if plain { format!("{value} {unit}") } else { format!("{value:e} {unit}") }
+    }
+}
+impl Kind for Reals {
+    type Value = f64;
+    fn read(&self, json: &Json) -> Result<f64, String> {
+        let value = match json {
+            Json::String(text) => self.parse(text),
+            Json::Number(_) => return Err(format!("{json} has no unit; write e.g. \"{}\"", self.example)),
+            _ => Err(format!("is not {}; write e.g. \"{}\"", self.noun, self.example)),
+        };
+        let bounded = |value: f64| match value {
+            value if value < 0.0 && self.min >= 0.0 => Err("is negative".to_string()),
+            value if value < self.min => Err(format!("is too small; at least \"{}\"", self.print(self.min))),
+            value if value > self.max => Err(format!("is too large; at most \"{}\"", self.print(self.max))),
+            value => Ok(value),
+        };
+        value.and_then(bounded).map_err(|why| format!("{} {why}", show(json)))
+    }
+    fn write(&self, value: &f64) -> Json {
+        self.print(*value).into()
+    }
+}
+
 impl Kind for Probability {
     type Value = f64;
     fn read(&self, json: &Json) -> Result<f64, String> {
@@ -474,6 +581,31 @@ impl<K: Kind> Kind for Or<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each by hand; what is written reads as the same number.
+    #[test]
+    fn quantities_with_fractions() {
+        let read = |kind: &Reals, text: &str| kind.read(&json!(text));
+        assert_eq!(read(&DISTANCE, "0.25km"), Ok(250.0));
+        assert_eq!(read(&SPEED, "36 km/h"), Ok(10.0));
+        assert_eq!(read(&POWER, "20 dBm"), Ok(0.1));
+        assert_eq!(read(&FREQUENCY, "914 MHz"), Ok(914e6));
+        assert_eq!(POWER.write(&3.652e-10), json!("3.652e-10 W"));
+        assert_eq!(DISTANCE.write(&250.0), json!("250 m"));
+        for watts in [3.652e-10, 0.281_838_15, 1.0 / 3.0] {
+            assert_eq!(POWER.read(&POWER.write(&watts)), Ok(watts));
+        }
+        let wrong = [
+            (&DISTANCE, json!("250"), "\"250\" has no unit; write e.g. \"250 m\""),
+            (&DISTANCE, json!(250), "250 has no unit; write e.g. \"250 m\""),
+            (&DISTANCE, json!("2 miles"), "\"2 miles\" is not a distance: unknown unit \"miles\"; allowed: m, km"),
+            (&DISTANCE, json!("-1 m"), "\"-1 m\" is negative"),
+            (&POSITIVE_SPEED, json!("0 m/s"), "\"0 m/s\" is too small; at least \"1e-6 m/s\""),
+        ];
+        for (kind, json, message) in wrong {
+            assert_eq!(kind.read(&json), Err(message.to_string()));
+        }
+    }
 
     fn rate(text: &str) -> Option<u64> {
         POSITIVE_RATE.read(&json!(text)).ok().map(|r| r.0)

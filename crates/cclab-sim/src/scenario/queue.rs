@@ -3,7 +3,7 @@
 use super::link::Surroundings;
 use super::quantity::{Amounts, Flag, Integer, Number, Probability, SIZE, Sizes, TIME, Times, one_of, or_word};
 use super::reader::{Kind, Table};
-use crate::net::queue::field::{Amount, Domain, Field, Params, Value};
+use crate::net::queue::field::{Amount, Domain, Field, Params, Refusal, Value};
 use crate::net::queue::{Around, Entry, Queue, REGISTRY, droptail};
 use cclab_algo::Rate;
 use serde_json::{Value as Json, json};
@@ -71,16 +71,21 @@ impl QueueSpec {
 
     /// Notes values that contradict each other.
     fn check(&self, q: &Table) {
-        if let Err(refusal) = (self.entry.check)(&self.params) {
-            let shown = |message: String, (field, value): (&Field, Value)| {
-                message.replace(&format!("{{{}}}", field.name), &field.write(&value).to_string())
-            };
-            let mut message = self.params.iter().fold(refusal.message.into(), shown);
-            if self.params.iter().any(|(field, value)| field.name == refusal.field && value == field.default) {
-                message += "; that is its default: write what fits";
-            }
-            q.mistake(refusal.field, message);
+        note((self.entry.check)(&self.params), &self.params, q);
+    }
+}
+
+/// Notes why values are refused that are right by themselves; `{name}` in the sentence is the value of that field.
+pub(super) fn note(found: Result<(), Refusal>, params: &Params, t: &Table) {
+    if let Err(refusal) = found {
+        let shown = |message: String, (field, value): (&Field, Value)| {
+            message.replace(&format!("{{{}}}", field.name), &field.write(&value).to_string())
+        };
+        let mut message = params.iter().fold(refusal.message.into(), shown);
+        if params.iter().any(|(field, value)| field.name == refusal.field && value == field.default) {
+            message += "; that is its default: write what fits";
         }
+        t.mistake(refusal.field, message);
     }
 }
 

@@ -106,6 +106,13 @@ impl<'a> Table<'a> {
     pub(super) fn also(&mut self, name: &'static str, others: &[&'static str]) {
         self.also.extend(others.iter().map(|other| (*other, name)));
     }
+    /// Notes that a field does not apply, if it is there; it is none of those that are allowed.
+    pub(super) fn refuse(&mut self, name: &'static str, message: impl Into<String>) {
+        if self.given.is_some_and(|given| given.get(name).is_some_and(|json| !json.is_null())) {
+            self.asked.push(name);
+            self.mistake(name, message);
+        }
+    }
     /// Takes every field unseen: what is allowed is not known.
     pub(super) fn forgive(&mut self) {
         self.forgiven = true;
@@ -159,6 +166,10 @@ impl<'a> Table<'a> {
         let json = self.raw(name);
         Table::new(self.field(name), json, self.mistakes)
     }
+    /// A table inside this one of which nothing is given: what is written in its place is a name.
+    pub(super) fn empty(&self, name: &str) -> Table<'a> {
+        Table::new(self.field(name), None, self.mistakes)
+    }
     /// A list of tables.
     pub(super) fn tables(&mut self, name: &'static str) -> Option<Vec<Table<'a>>> {
         let json = self.raw(name)?;
@@ -186,6 +197,17 @@ impl<'a> Table<'a> {
             }
         }
         Json::Object(self.normal)
+    }
+
+    /// [`finish`](Self::finish) of a table of which `field` says what it is: that alone where there is nothing else.
+    pub(super) fn finish_named(mut self, field: &'static str, name: Json) -> Json {
+        self.asked.push(field);
+        let Json::Object(rest) = self.finish() else { unreachable!("a table is an object") };
+        if rest.keys().all(|key| key == field) {
+            return name;
+        }
+        let named = Map::from_iter([(field.to_string(), name)]);
+        Json::Object(named.into_iter().chain(rest.into_iter().filter(|(key, _)| key != field)).collect())
     }
 }
 

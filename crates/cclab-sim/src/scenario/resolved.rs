@@ -7,10 +7,11 @@
 use super::quantity::Words;
 use super::reader::Kind;
 use super::{
-    AppliesTo, Arrivals, Background, Capture, Change, Flow, Jitter, Limit, Link, Loss, LossModel, Queue, Record,
-    Reorder, Sampling, Scenario, Traffic, link, tcp as words,
+    AppliesTo, Arrivals, Background, Capture, Change, Crossing, Flow, Jitter, Limit, Link, Loss, LossModel, Medium,
+    Queue, Record, Reorder, Sampling, Scenario, Traffic, link, radio, tcp as words,
 };
 use crate::app::workload::{Page, Sizes, Variate};
+use crate::net::medium::config::{Area, GaussMarkov, Mac, Motion, Phy, Place, Propagation, Radio, Station, Waypoint};
 use crate::net::queue::field::{Amount, Domain, Field, Value};
 use crate::tcp::{Config, DelayedAck, Ecn, Pacing, RtoConfig};
 use cclab_algo::params::{Given, Params};
@@ -30,8 +31,8 @@ impl Scenario {
             seed,
             nodes,
             links,
-            media: _,
-            crossings: _,
+            media,
+            crossings,
             flows,
             background,
             record,
@@ -47,16 +48,20 @@ impl Scenario {
             "max_events": max_events,
             "nodes": nodes,
             "links": links.iter().map(link_json).collect::<Vec<_>>(),
+            "media": media.iter().map(medium_json).collect::<Vec<_>>(),
+            "crossings": crossings.iter().map(|Crossing { medium, from, to }| {
+                json!({ "medium": medium, "from": from.0, "to": to.0 })
+            }).collect::<Vec<_>>(),
             "flows": flows.iter().map(|f| self.flow_json(f)).collect::<Vec<_>>(),
             "background": background.iter().map(background_json).collect::<Vec<_>>(),
             "record": record_json(record),
         })
     }
 
-    /// Propagation there and back.
-    fn base_rtt(&self, flow: &Flow) -> Duration {
-        let delays = flow.route.iter().chain(&flow.route_back).map(|&link| self.links[link].delay.0);
-        Duration(delays.sum())
+    /// Propagation there and back; `None` where it leads through a medium.
+    fn base_rtt(&self, flow: &Flow) -> Option<Duration> {
+        let delay = |&link: &usize| Some(self.links.get(link)?.delay.0);
+        flow.route.iter().chain(&flow.route_back).map(delay).sum::<Option<u64>>().map(Duration)
     }
 
     fn flow_json(&self, flow: &Flow) -> Json {
@@ -67,7 +72,7 @@ impl Scenario {
             "to": to,
             "route": route,
             "route_back": route_back,
-            "base_rtt_s": s(self.base_rtt(flow)),
+            "base_rtt_s": self.base_rtt(flow).map(s),
             "start_s": at(*start),
             "start_jitter_s": s(*start_jitter),
             "stop_s": stop.map(at),
@@ -126,6 +131,107 @@ fn queue_json(queue: &Queue) -> Json {
         .map(|(field, value)| field_json(field, value))
         .collect();
     json!({ "discipline": queue.discipline(), "limit_packets": packets, "limit_bytes": bytes, "params": params })
+}
+
+fn medium_json(of: &Medium) -> Json {
+    let Medium { name, stations, seed, connected, radio, mac, routing, arp, ttl } = of;
+    let Radio { propagation, power, wavelength, height, receive, sense, capture } = radio;
+    let Mac {
+        profile,
+        phy,
+        slot,
+        sifs,
+        aifsn,
+        cw_min,
+        cw_max,
+        data_rate,
+        basic_rate,
+        header,
+        rts_threshold,
+        short_retries,
+        long_retries,
+        backoff,
+        queue,
+    } = mac;
+    let params: serde_json::Map<String, Json> = routing.params.iter().map(|(f, value)| field_json(f, value)).collect();
+    json!({
+        "name": name,
+        "stations": stations.iter().map(|Station { node, motion }| json!({ "node": node, "motion": motion_json(motion) })).collect::<Vec<_>>(),
+        "seed": seed,
+        "connected": connected,
+        "radio": {
+            "propagation": match propagation {
+                Propagation::Friis => json!({ "law": "friis" }),
+                Propagation::TwoRayGround => json!({ "law": "two-ray-ground" }),
+                Propagation::Shadowing { exponent, deviation, reference } => {
+                    json!({ "law": "shadowing", "exponent": exponent, "deviation_db": deviation, "reference_m": reference })
+                }
+            },
+            "power_w": power,
+            "wavelength_m": wavelength,
+            "antenna_height_m": height,
+            "receive_threshold_w": receive,
+            "sense_threshold_w": sense,
+            "capture": capture,
+        },
+        "mac": {
+            "profile": profile,
+            "phy": match phy {
+                Phy::Dsss(preamble) => json!({ "kind": "dsss", "preamble_s": s(*preamble) }),
+                Phy::Ofdm => json!({ "kind": "ofdm" }),
+                Phy::Erp(preamble) => json!({ "kind": "erp", "preamble_s": s(*preamble) }),
+                Phy::Ht { extension } => json!({ "kind": "ht", "extension_s": s(*extension) }),
+            },
+            "slot_s": s(*slot),
+            "sifs_s": s(*sifs),
+            "aifsn": aifsn,
+            "cw_min": cw_min,
+            "cw_max": cw_max,
+            "data_rate_bps": bps(*data_rate),
+            "basic_rate_bps": bps(*basic_rate),
+            "header_bytes": header,
+            "rts_threshold_bytes": (*rts_threshold < u32::MAX).then_some(rts_threshold),
+            "short_retries": short_retries,
+            "long_retries": long_retries,
+            "backoff": radio::BACKOFFS.write(backoff),
+            "queue_packets": queue,
+        },
+        "routing": { "name": routing.entry.name, "params": params },
+        "arp": arp,
+        "ttl": ttl,
+    })
+}
+
+fn motion_json(of: &Motion) -> Json {
+    let place = |place: &Place| json!([place.x, place.y]);
+    let area = |area: &Area| json!([area.x, area.y]);
+    match of {
+        Motion::Standing(at) => json!({ "model": "static", "place_m": place(at) }),
+        Motion::Along(track) => json!({ "model": "legs", "legs": track.legs.iter().map(|leg| {
+            json!({ "start_s": at(leg.start), "end_s": at(leg.end), "from_m": place(&leg.from), "to_m": place(&leg.to) })
+        }).collect::<Vec<_>>() }),
+        Motion::Uniform(within) => json!({ "model": "uniform", "area_m": area(within) }),
+        Motion::Waypoint(Waypoint { area: within, speed, pause, steady }) => json!({
+            "model": "waypoint",
+            "area_m": area(within),
+            "speed_mps": speed,
+            "pause_s": s(*pause),
+            "steady": steady,
+        }),
+        Motion::GaussMarkov(of) => {
+            let GaussMarkov { area: within, memory, speed, speed_deviation, direction_deviation, step, margin } = of;
+            json!({
+                "model": "gauss-markov",
+                "area_m": area(within),
+                "memory": memory,
+                "speed_mps": speed,
+                "speed_deviation_mps": speed_deviation,
+                "direction_deviation_rad": direction_deviation,
+                "step_s": s(*step),
+                "margin_m": margin,
+            })
+        }
+    }
 }
 
 /// A field of a discipline, its name with the unit; a word in the place of a value ("auto", "off") is `null`.

@@ -2,7 +2,7 @@
 
 use super::StationId;
 use super::routing::{self, Entry};
-use crate::net::field::Params;
+use crate::net::field::{Params, Value};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
 
@@ -304,7 +304,12 @@ pub struct Routing {
 impl Routing {
     /// A protocol with its defaults.
     pub fn new(entry: &'static Entry) -> Routing {
-        Routing { entry, params: Params::new(entry.fields, &vec![None; entry.fields.len()]) }
+        Routing::with(entry, &vec![None; entry.fields.len()])
+    }
+
+    /// A protocol with what was given, in the order of its fields, and defaults for the rest.
+    pub fn with(entry: &'static Entry, given: &[Option<Value>]) -> Routing {
+        Routing { entry, params: Params::new(entry.fields, given) }
     }
 
     /// The protocol at every station; `neighbours` are those that decode each other at the start, sorted.

@@ -1,0 +1,90 @@
+"""Stations that share the air, as scenarios: what is read, kept and refused; what the fields come to."""
+
+from pathlib import Path
+
+import pytest
+
+import cclab
+
+FLOWS = [{"cc": "newreno"}]
+MOVES = """\
+$node_(0) set X_ 0.0
+$node_(0) set Y_ 0.0
+$node_(1) set X_ 100.0
+$node_(1) set Y_ 0.0
+$ns_ at 5.0 "$node_(1) setdest 100.0 50.0 10.0"
+"""
+
+
+def trace(file: str) -> dict:
+    ends = {"from": 0, "to": 1, "cc": "newreno"}
+    mobility = {"model": "trace", "file": file}
+    return {"duration": "1 s", "network": {"topology": "custom", "wireless": {"mobility": mobility}}, "flows": [ends]}
+
+
+def test_a_movement_file_stands_beside_the_scenario_and_is_part_of_it(tmp_path):
+    (tmp_path / "moves.tcl").write_text(MOVES)
+    toml = tmp_path / "there.toml"
+    toml.write_text(
+        'duration = "1 s"\n[network]\ntopology = "custom"\n[network.wireless]\n'
+        'mobility = { model = "trace", file = "moves.tcl" }\n[[flows]]\ncc = "newreno"\nfrom = 0\nto = 1\n'
+    )
+    first = cclab.Scenario.load(toml)
+    assert first.to_dict()["network"]["wireless"]["mobility"] == {"model": "trace", "text": MOVES}
+    legs = first.resolved()["media"][0]["stations"][1]["motion"]["legs"]
+    assert (legs[-1]["start_s"], legs[-1]["end_s"], legs[-1]["to_m"]) == (5.0, 10.0, [100.0, 50.0])
+    assert cclab.Scenario.from_toml(first.to_toml()) == first
+    (tmp_path / "moves.tcl").write_text(MOVES.replace("50.0 10.0", "60.0 10.0"))
+    assert cclab.Scenario.load(toml).key() != first.key()
+    assert first.replace({"network.wireless.mobility.file": str(tmp_path / "moves.tcl")}).key() != first.key()
+
+
+def test_a_movement_file_that_is_not_there_or_no_text_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(cclab.ScenarioError, match=r'mobility\.file: "moves\.tcl" cannot be read: No such file'):
+        cclab.Scenario.from_dict(trace("moves.tcl"))
+    Path("moves.tcl").write_bytes(b"\xff\xfe")
+    with pytest.raises(cclab.ScenarioError, match=r'"moves\.tcl" is not text in UTF-8'):
+        cclab.Scenario.from_dict(trace("moves.tcl"))
+    Path("moves.tcl").write_text(MOVES + "$node_(1) set X_ far\n")
+    with pytest.raises(cclab.ScenarioError, match=r'line 6, "\$node_\(1\) set X_ far": "far" is not a number'):
+        cclab.Scenario.from_dict(trace("moves.tcl"))
+
+
+def test_a_network_of_stations_as_an_object():
+    network = cclab.Wireless("chain", hops=2, profile="802.11b", routing="static", wireless={"spacing": "80 m"})
+    medium = cclab.Scenario(duration="1 s", network=network, flows=FLOWS).resolved()["media"][0]
+    assert [station["motion"]["place_m"] for station in medium["stations"]] == [[0, 0], [80, 0], [160, 0]]
+    assert medium["mac"]["data_rate_bps"] == 11_000_000
+    assert medium["routing"] == {"name": "static", "params": {}}
+
+
+def test_every_profile_protocol_and_model_is_described(cli):
+    from cclab import registry
+
+    for kind in ("routing", "profiles", "mobility"):
+        for entry in registry.registered()[kind]:
+            status, out, _ = cli("describe", entry["name"])
+            assert status == 0
+            assert entry["summary"].split(":")[0] in out.replace("\n", " ")
+    for profile in registry.names("profiles"):
+        network = cclab.Wireless("chain", hops=1, profile=profile)
+        written = cclab.Scenario(duration="1 s", network=network, flows=FLOWS).to_dict(full=True)["network"]["wireless"]
+        shown = next(entry for entry in registry.registered()["profiles"] if entry["name"] == profile)["params"]
+        assert {p["name"]: written[p["name"]] for p in shown if p["default"] is not None} == {
+            p["name"]: p["default"] for p in shown if p["default"] is not None
+        }
+
+
+def test_the_model_of_formulas_refuses_stations():
+    with pytest.raises(cclab.ScenarioError, match=r'network\.topology: the model knows one bottleneck, "dumbbell"'):
+        cclab.Scenario(duration="1 s", network=cclab.Wireless(hops=1), flows=FLOWS).run(backend="model")
+
+
+def test_one_hop_carries_what_the_exchanges_take():
+    """W = 1: each segment and its ACK are an exchange of RTS, CTS, DATA and ACK with a mean back-off of 15 slots."""
+    flow = {"cc": "newreno", "profile": "classic", "packet_size": "1500 B", "receive_buffer": "1460 B", "ack_every": 1}
+    scenario = cclab.Scenario(duration="20 s", network=cclab.Wireless(hops=1), flows=[flow])
+    goodput = scenario.run().flows["goodput_bps"][0]
+    exchange = 352 + 304 + 304 + 80 + 300
+    assert goodput == pytest.approx(1460 * 8 / (2 * exchange + 6328 + 488) * 1e6, rel=0.03)
