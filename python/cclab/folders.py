@@ -98,8 +98,8 @@ def open_folder(place: Path, schema: str) -> dict[str, Any]:
 def exported(place: Path) -> ResultError:
     """The error that a folder is what `cclab export` wrote."""
     return ResultError(
-        f"{place}: holds the tables of a sweep as cclab export wrote them; name the folder of the sweep, or read a table"
-        f" in Python: polars.read_parquet({str(place / 'runs.parquet')!r})"
+        f"{place}: holds the tables of a sweep as cclab export wrote them; name the folder of the sweep, or read a"
+        f" table in Python: polars.read_parquet({str(place / 'runs.parquet')!r})"
     )
 
 

@@ -10,7 +10,7 @@ use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 use std::cmp::Ordering;
 
-/// BLUE in the registry.
+/// BLUE in the registry; its values are those of the model for ns-3, after the authors' own for ns-1.1.
 pub const ENTRY: Entry = Entry {
     name: "blue",
     summary: "a probability of signals that rises when packets are lost and falls when the link is idle",
