@@ -78,7 +78,7 @@ impl Packet {
     pub fn options(&self) -> Option<Options> {
         let Body::Tcp(s) = &self.body else { return None };
         let plain = s.sent == self.left
-            && s.echo.arrived == Time::ZERO
+            && s.echo == Echo::default()
             && s.sack.is_empty()
             && s.feedback.is_none()
             && s.mss == 0
@@ -216,7 +216,7 @@ mod tests {
     prop_compose! {
         fn segment()(
             seq: u64, ack: u64, len in 0_u32..65_000, ts: (u32, u32), window: u16, flags in 0_u16..0x200,
-            sack in proptest::collection::vec((any::<u32>(), any::<u32>()), 0..4), echo in proptest::option::of(1_u64..1 << 60),
+            sack in proptest::collection::vec((any::<u32>(), any::<u32>()), 0..4), echo in echo(),
             mss in prop_oneof![3 => Just(0_u16), 1 => any::<u16>()], window_scale: Option<u8>, bits: [bool; 4],
             feedback in prop_oneof![3 => Just(Feedback::None), 1 => Just(Feedback::Xcp { cwnd: 1, rtt_us: 2, delta: 3.0 })],
         ) -> Segment {
@@ -224,11 +224,21 @@ mod tests {
             sack.iter().for_each(|&(a, b)| assert!(blocks.push(a.into(), b.into())));
             Segment {
                 seq, ack, len, ts_val: ts.0, ts_ecr: ts.1, window, flags: Flags(flags), sack: blocks, mss, window_scale, feedback,
-                echo: echo.map_or(Echo::default(), |t| Echo { seq: t, sent: Time(t - 1), arrived: Time(t) }),
+                echo,
                 sack_permitted: bits[0], has_timestamps: bits[1], retransmission: bits[2],
                 ..Segment::default()
             }
         }
+    }
+
+    /// None, one of any numbers, one with zeros among them.
+    fn echo() -> impl Strategy<Value = Echo> {
+        let number = || prop_oneof![Just(0_u64), 1_u64..1 << 60];
+        (number(), number(), number()).prop_map(|(seq, sent, arrived)| Echo {
+            seq,
+            sent: Time(sent),
+            arrived: Time(arrived),
+        })
     }
 
     proptest! {
