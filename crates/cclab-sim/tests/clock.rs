@@ -5,7 +5,7 @@ mod support;
 
 use cclab_algo::{Duration, Time};
 use cclab_sim::measure::Packets;
-use cclab_sim::net::{Event, Log, Network, Sink};
+use cclab_sim::net::{Event, Links, Log, Network, Sink};
 use cclab_sim::scenario::*;
 use cclab_sim::wire::{Body, Packet};
 use std::cmp::Reverse;
@@ -119,6 +119,8 @@ fn a_clock_drives_the_network_as_the_wheel_does() {
         relay.wake(Time(end.0 - 1));
         assert_eq!(relay.arrived.len(), received.len());
         assert_eq!(relay.arrived, received);
+        let counted = |links: &Links| links.rows().map(|l| (l.arrived, l.drops, l.losses, l.sent)).collect::<Vec<_>>();
+        assert_eq!(counted(&relay.network.table()), counted(&result.links));
     }
 }
 

@@ -503,7 +503,7 @@ impl Network {
     }
 
     /// What was measured of the links.
-    pub(crate) fn table(&self) -> Links {
+    pub fn table(&self) -> Links {
         let (from, to) = self.interval;
         let seconds = to.since(from).as_secs_f64();
         let mut table = Links::default();

@@ -75,9 +75,10 @@ pub struct Simulation {
     end: Time,
     max_events: u64,
     served: u64,
-    /// Of these, pauses; and whether the last one was.
+    /// Of these, pauses.
     pauses: u64,
-    paused: bool,
+    /// `advance` serves as many at most; a pause makes it none.
+    stop: u64,
     /// When to look at the budgets again.
     checkpoint: u64,
     /// Some law is written in another language.
@@ -129,7 +130,7 @@ impl Simulation {
             max_events: scenario.max_events,
             served: 0,
             pauses: 0,
-            paused: false,
+            stop: 0,
             looks_ahead: count > FEW_FLOWS,
             laws_may_fail: scenario.interpreted().next().is_some(),
             checkpoint: scenario.max_events.min(CHECK_EVERY),
@@ -189,8 +190,8 @@ impl Simulation {
     /// # Errors
     /// The budget of events or of what is recorded is used up.
     pub fn advance(&mut self, max_events: u64) -> Result<f64, Error> {
-        let pause = self.served.saturating_add(max_events);
-        while self.served < pause {
+        self.stop = self.served.saturating_add(max_events);
+        while self.served < self.stop {
             let Some((now, event)) = self.next_event().filter(|&(at, _)| at < self.end) else {
                 self.now = self.end;
                 return Ok(1.0);
@@ -228,16 +229,10 @@ impl Simulation {
     /// # Errors
     /// See [`advance`](Self::advance).
     pub fn run_until(&mut self, time: Time) -> Result<f64, Error> {
-        self.paused = false;
         if time < self.end {
             self.events.push(time.max(self.now), Event::Pause);
         }
-        loop {
-            let done = self.advance(1)?;
-            if self.paused || done == 1.0 {
-                return Ok(done);
-            }
-        }
+        self.advance(u64::MAX)
     }
 
     #[inline]
@@ -327,7 +322,7 @@ impl Simulation {
             }
             Event::Request(user) => self.request(now, user),
             Event::Sample => self.sample(now),
-            Event::Pause => (self.paused, self.pauses) = (true, self.pauses + 1),
+            Event::Pause => (self.stop, self.pauses) = (0, self.pauses + 1),
             Event::Measure => {
                 self.network.begin_measuring(now);
                 self.background.begin_measuring();
