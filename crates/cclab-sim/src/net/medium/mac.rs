@@ -5,7 +5,8 @@ use super::arp::{self, Arp};
 use super::config::{Backoff, Mac, Radio};
 use super::interface_queue::{Content, InterfaceQueue, Item};
 use super::{END, Medium, ParcelId, STATION, StationId};
-use crate::wire::Packet;
+use crate::net::queue::drai::{self, Counted, Watch};
+use crate::wire::{Feedback, Packet};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
 
@@ -144,6 +145,12 @@ pub(super) struct Station {
     seen: Vec<(u32, u16)>,
     rng: Stream,
     pub(super) counts: Counts,
+    /// What it advises Muzha's senders, once one of their packets has passed.
+    drai: Option<Box<Watch>>,
+    /// What a flow alone could have over its hop, bit/s.
+    alone: f64,
+    /// Frames that the MAC was done with.
+    served: u64,
 }
 
 impl Station {
@@ -163,6 +170,9 @@ impl Station {
             seen: Vec::new(),
             rng,
             counts: Counts::default(),
+            drai: None,
+            alone: 0.0,
+            served: 0,
         }
     }
 
@@ -296,6 +306,7 @@ impl Medium {
         if station.service.is_some() {
             return;
         }
+        station.watch(now, &self.timing, false);
         let Some(item) = station.queue.pop(now) else { return };
         let bytes = self.mac.header
             + match item.content {
@@ -349,7 +360,10 @@ impl Medium {
         if let Content::Parcel(parcel) = item.content {
             let packet = &mut self.parcels[parcel].packet;
             if packet.flow != Packet::NO_FLOW {
-                station.stamp(packet);
+                station.counts.forwarded += 1;
+                if station.drai.is_some() || matches!(packet.asked(), Some(Feedback::Drai { .. })) {
+                    station.stamp(now, packet, airtime, &self.timing, &self.mac);
+                }
             }
         }
         let kind = Kind::Data { content: item.content, sequence };
@@ -493,6 +507,7 @@ impl Medium {
     fn succeed(&mut self, now: Time, at: usize) {
         let station = &mut self.stations[at];
         let Some(service) = station.service.take() else { return };
+        station.served += 1;
         if service.announced {
             station.long = 0;
         } else {
@@ -512,6 +527,7 @@ impl Medium {
     fn fail(&mut self, now: Time, at: usize) {
         let station = &mut self.stations[at];
         let Some(service) = station.service.take() else { return };
+        station.served += 1;
         station.cw = self.mac.cw_min;
         if self.mac.backoff == Backoff::Standard {
             station.back_off(now, Backoff::Standard);
@@ -535,9 +551,46 @@ impl Station {
         if timing.eifs_in_nav { self.ear.is_idle(now) } else { self.ear.nav <= now }
     }
 
-    /// Every data packet of a flow that the station puts on the air passes here.
-    fn stamp(&mut self, _packet: &mut Packet) {
-        self.counts.forwarded += 1;
+    /// A data packet of a flow goes on the air, for so long.
+    #[inline(never)]
+    fn stamp(&mut self, now: Time, packet: &mut Packet, airtime: Duration, t: &Timing, mac: &Mac) {
+        // What a flow alone could have over this hop.
+        let announced = self.service.as_ref().is_some_and(|service| service.announced);
+        let before = t.difs + t.slot * u64::from(mac.cw_min) / 2;
+        let handshake = if announced { t.rts + t.ack + t.sifs * 2 } else { Duration::ZERO };
+        let exchange = before + handshake + airtime + t.sifs + t.ack;
+        if packet.payload() > 0 {
+            self.alone = f64::from(packet.size) * 8.0 / exchange.as_secs_f64();
+        }
+        let counted = self.counted(now);
+        let config = drai::Config { q_hi: (mac.queue as f64 / 2.0).max(1.0), ..drai::Config::STATION };
+        let drai = self.drai.get_or_insert_with(|| Box::new(Watch::new(config, now, counted)));
+        drai.look(now, counted, self.alone);
+        drai.stamp(now, packet);
+    }
+
+    fn counted(&self, now: Time) -> Counted {
+        Counted {
+            busy: self.ear.busy(now),
+            queue: self.queue.len() + usize::from(self.service.is_some()),
+            served: self.served,
+            retries: self.counts.rts_retries + self.counts.data_retries,
+        }
+    }
+
+    /// The queue has changed, or is about to; with `dropped` something found no room.
+    pub(super) fn watch(&mut self, now: Time, timing: &Timing, dropped: bool) {
+        if self.drai.is_none() {
+            return;
+        }
+        self.ear.settle(now, timing);
+        let (counted, alone) = (self.counted(now), self.alone);
+        if let Some(drai) = &mut self.drai {
+            drai.look(now, counted, alone);
+            if dropped {
+                drai.on_drop(now);
+            }
+        }
     }
 }
 

@@ -371,6 +371,7 @@ impl Medium {
     fn queue(&mut self, now: Time, at: usize, content: Content, next: Option<StationId>) {
         let is_message = matches!(content, Content::Parcel(parcel) if self.parcels[parcel].message.is_some());
         let refused = self.stations[at].queue.push(now, Item { content, next }, is_message);
+        self.stations[at].watch(now, &self.timing, refused.is_some());
         if let Some(Item { content: Content::Parcel(parcel), .. }) = refused {
             self.bury(at, parcel, Why::QueueFull);
         }

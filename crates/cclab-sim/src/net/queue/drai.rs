@@ -203,9 +203,9 @@ impl Drai {
         self.dropped = Some(now);
     }
 
-    /// The MAC is done with a packet, after so many retries.
-    pub fn on_served(&mut self, retries: u64) {
-        self.served += 1;
+    /// The MAC is done with so many packets, after so many retries.
+    pub fn on_served(&mut self, served: u64, retries: u64) {
+        self.served += served;
         self.retries += retries;
     }
 
@@ -305,45 +305,53 @@ impl Drai {
     }
 }
 
-/// The same for who is busy or not and has a queue, and tells of each change: intervals are closed when somebody looks, at no event of
-/// their own.
+/// The same for a station, which is looked at now and then: intervals are closed when somebody looks, at no event of their own. What it was
+/// busy for since the last look counts as evenly spread; the queue was as it was left.
 #[derive(Debug)]
 pub struct Watch {
     drai: Drai,
-    /// When the interval under way ends.
+    /// When the interval under way ends, and for how long the station was busy in it so far.
     ends: Time,
-    /// Since when nothing has changed, and for how long it was busy before, in this interval.
-    since: Time,
-    busy_for: Duration,
-    busy: bool,
-    queue: usize,
-    /// bit/s of a flow alone.
-    capacity: f64,
+    busy_for: f64,
+    /// The last look, and what was counted until then.
+    looked: Time,
+    counted: Counted,
+}
+
+/// What a station has counted so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted {
+    /// It sent, received, sensed, or was kept quiet.
+    pub busy: Duration,
+    /// Packets here now, the one in service among them.
+    pub queue: usize,
+    /// Packets that the MAC was done with, and how often it had to try again.
+    pub served: u64,
+    /// Attempts without an answer.
+    pub retries: u64,
 }
 
 impl Watch {
-    /// Idle, nothing waits; alone a flow could have `capacity` bit/s.
-    pub fn new(config: Config, capacity: f64) -> Watch {
-        let drai = Drai::new(config);
-        let ends = Time::ZERO + config.interval;
-        Watch { drai, ends, since: Time::ZERO, busy_for: Duration::ZERO, busy: false, queue: 0, capacity }
+    /// A watch that begins now.
+    pub fn new(config: Config, now: Time, counted: Counted) -> Watch {
+        let ends = now + config.interval;
+        Watch { drai: Drai::new(config), ends, busy_for: 0.0, looked: now, counted }
     }
 
-    /// From `now` on the air is busy or not.
-    pub fn set_busy(&mut self, now: Time, busy: bool) {
-        self.advance(now);
-        self.busy = busy;
-    }
-
-    /// From `now` on so many packets are here, the one in service among them.
-    pub fn set_queue(&mut self, now: Time, queue: usize) {
-        self.advance(now);
-        self.queue = queue;
-    }
-
-    /// Alone a flow could have this, bit/s.
-    pub fn set_capacity(&mut self, capacity: f64) {
-        self.capacity = capacity;
+    /// Somebody looks at `now`. Alone a flow could have `capacity` bit/s.
+    pub fn look(&mut self, now: Time, counted: Counted, capacity: f64) {
+        let gap = now.since(self.looked).as_secs_f64();
+        let busy = (counted.busy.saturating_sub(self.counted.busy).as_secs_f64() / gap.max(1e-9)).min(1.0);
+        self.drai.on_served(counted.served - self.counted.served, counted.retries - self.counted.retries);
+        while self.ends <= now {
+            let interval = self.drai.config.interval;
+            let whole = self.busy_for + busy * self.ends.since(self.looked).as_secs_f64();
+            self.drai.sample(self.ends, whole / interval.as_secs_f64(), self.counted.queue as f64, capacity);
+            (self.looked, self.busy_for) = (self.ends, 0.0);
+            self.ends += interval;
+        }
+        self.busy_for += busy * now.since(self.looked).as_secs_f64();
+        (self.looked, self.counted) = (now, counted);
     }
 
     /// A packet found no room.
@@ -351,34 +359,9 @@ impl Watch {
         self.drai.on_drop(now);
     }
 
-    /// The MAC is done with a packet, after so many retries.
-    pub fn on_served(&mut self, now: Time, retries: u64) {
-        self.advance(now);
-        self.drai.on_served(retries);
-    }
-
-    /// A packet goes on from here.
+    /// A packet goes on from here; somebody has just looked.
     pub fn stamp(&mut self, now: Time, packet: &mut Packet) {
-        self.advance(now);
         self.drai.stamp(now, packet);
-    }
-
-    fn advance(&mut self, now: Time) {
-        while self.ends <= now {
-            self.spend(self.ends);
-            let busy = self.busy_for.as_secs_f64() / self.drai.config.interval.as_secs_f64();
-            self.drai.sample(self.ends, busy, self.queue as f64, self.capacity);
-            self.busy_for = Duration::ZERO;
-            self.ends += self.drai.config.interval;
-        }
-        self.spend(now);
-    }
-
-    fn spend(&mut self, until: Time) {
-        if self.busy {
-            self.busy_for += until.since(self.since);
-        }
-        self.since = until;
     }
 }
 
@@ -547,20 +530,19 @@ mod tests {
         }
     }
 
-    /// Busy for 7 of every 20 ms, looked at now and then: U goes to 0.35 as 1 − (7/8)^n does.
+    /// Busy for 7 of every 20 ms, looked at every 6: U goes to 0.35 as 1 − (7/8)^n does; then a queue of two for two samples.
     #[test]
     fn a_watch_measures_what_it_is_told() {
-        let mut watch = Watch::new(Config::STATION, 1.4e6);
-        for n in 0..30 {
-            let start = Time::ZERO + INTERVAL * n + Duration::from_millis(16);
-            watch.set_busy(start, true);
-            watch.set_busy(start + Duration::from_millis(7), false);
+        let mut watch = Watch::new(Config::STATION, Time::ZERO, Counted::default());
+        let mut counted = Counted::default();
+        for n in 1..=100 {
+            counted.busy = Duration::from_micros(2100 * n);
+            watch.look(Time::ZERO + Duration::from_millis(6 * n), counted, 1.4e6);
         }
-        watch.set_queue(Time::ZERO + INTERVAL * 30 + Duration::from_millis(10), 2);
-        // the first interval had four milliseconds only
-        let expected = 0.35 * (1.0 - 0.875_f64.powi(30)) - 0.15 * 0.125 * 0.875_f64.powi(29);
-        assert!((watch.drai.used - expected).abs() < 1e-12, "{} for {expected}", watch.drai.used);
-        watch.set_queue(Time::ZERO + INTERVAL * 32, 0);
-        assert!((watch.drai.queue - 2.0 * (1.0 - 0.875_f64.powi(2))).abs() < 1e-12, "{}", watch.drai.queue);
+        let expected = 0.35 * (1.0 - 0.875_f64.powi(30));
+        assert!((watch.drai.used - expected).abs() < 1e-9, "{} for {expected}", watch.drai.used);
+        watch.look(Time::ZERO + INTERVAL * 30, Counted { queue: 2, ..counted }, 1.4e6);
+        watch.look(Time::ZERO + INTERVAL * 32, Counted { queue: 0, ..counted }, 1.4e6);
+        assert!((watch.drai.queue - 2.0 * (1.0 - 0.875_f64.powi(2))).abs() < 1e-9, "{}", watch.drai.queue);
     }
 }
