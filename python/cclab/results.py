@@ -104,6 +104,11 @@ class Result:
         return self._table("links")
 
     @property
+    def stations(self) -> pl.DataFrame:
+        """One row per station of a radio medium, after the warm-up; empty where there is none."""
+        return self._some("stations")
+
+    @property
     def samples(self) -> pl.DataFrame:
         """Flows over time; `cclab.columns` has the columns of all tables."""
         return self._table("samples")

@@ -7,7 +7,7 @@ mod support;
 
 use cclab_algo::Duration;
 use cclab_sim::scenario::*;
-use cclab_sim::tcp::Config;
+use cclab_sim::tcp::{Config, Recovery};
 use support::*;
 
 /// A dumbbell whose flows have the base RTT: the bottleneck there and back is all that queues.
@@ -44,6 +44,22 @@ fn busy(duration: &str) -> Scenario {
     Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// NewReno with a window of 32 over a chain of 8 hops of 802.11.
+fn chain_of_stations() -> Scenario {
+    let mut config = Config { receive_buffer: 32 * 1460, ..Config::classic(1460, Recovery::NewReno) };
+    config.delayed_ack.every = 1;
+    radio(500.0, &chain(8, 250.0), mac(), vec![(bulk("newreno", "newreno", config), 0, 8)])
+}
+
+/// So many stations at random with 20 neighbours in carrier-sense range on average, a tenth of which send to another one.
+fn field_of_stations(count: u32) -> Scenario {
+    let mut rng = cclab_algo::rng::Stream::new(1, "places");
+    let side = (f64::from(count) / 20.0 * std::f64::consts::PI).sqrt() * 550.0;
+    let places: Vec<_> = (0..count).map(|_| at(rng.uniform() * side, rng.uniform() * side)).collect();
+    let flow = |i: u32| (cbr(&format!("cbr-{i}"), 20_000, 512), i, (i * 7 + count / 2) % count);
+    radio(200.0 * 100.0 / f64::from(count), &places, mac(), (0..count).step_by(10).map(flow).collect())
+}
+
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn cpu_seconds() -> f64 {
     use std::time::{SystemTime, UNIX_EPOCH};
@@ -64,7 +80,7 @@ type Build = fn() -> Scenario;
 
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
-    let cases: [(&str, Build); 10] = [
+    let cases: [(&str, Build); 14] = [
         ("udp-800M", udp),
         ("single-800M-reno", || dumbbell("reno", 1, 800_000_000, 100, 60.0, true)),
         ("single-800M-reno-no-ssthresh", || dumbbell("reno", 1, 800_000_000, 100, 60.0, false)),
@@ -75,6 +91,10 @@ fn main() {
         ("flows-1000", || dumbbell("cubic", 1000, 1_000_000_000, 50, 10.0, true)),
         ("background-web-10%", || busy("600 s")),
         ("background-web-10%-one-minute", || busy("60 s")),
+        ("adhoc-chain-8", chain_of_stations),
+        ("adhoc-field-100", || field_of_stations(100)),
+        ("adhoc-field-1000", || field_of_stations(1000)),
+        ("adhoc-field-10000", || field_of_stations(10_000)),
     ];
     println!(
         "{:30} {:>9} {:>9} {:>7} {:>12} {:>11} {:>8} {:>5}",
@@ -93,5 +113,9 @@ fn main() {
             peak_mb(),
             result.links.row(0).utilisation
         );
+        let sent: u64 = result.stations.rows().map(|s| s.rts + s.cts + s.data + s.broadcasts + s.acks).sum();
+        if sent > 0 {
+            println!("{:30} {sent:9} transmissions, {:.0} per CPU second", "", sent as f64 / cpu);
+        }
     }
 }

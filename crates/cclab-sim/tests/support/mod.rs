@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use cclab_algo::{Duration, Rate, Time, cc};
+use cclab_sim::net::StationId;
+use cclab_sim::net::medium::config::{Mac, Motion, Place, Radio, Routing, Station};
+use cclab_sim::net::medium::routing::static_routes;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp;
 use cclab_sim::world::RunResult;
@@ -109,4 +112,45 @@ pub fn two_flows_with(fields: &str, cc: &str, rtt_ms: u32, warmup: u32, end: u32
     let result = run(&Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}")));
     let bottleneck = result.links.rows().find(|l| l.name == "bottleneck").expect("a dumbbell has one");
     ([0, 1].map(|i| result.flows.row(i).goodput_bps / 1e6), bottleneck.utilisation)
+}
+
+/// ns-2's MAC at 2 and 1 Mbit/s.
+pub fn mac() -> Mac {
+    Mac::of("ns2-2M").expect("a profile")
+}
+
+pub fn at(x: f64, y: f64) -> Place {
+    Place { x, y }
+}
+
+/// Stations at these places, and flows between some of them.
+pub fn radio(seconds: f64, places: &[Place], mac: Mac, flows: Vec<(Flow, u32, u32)>) -> Scenario {
+    let mut scenario = path(seconds, link("there", None, Duration::ZERO), link("back", None, Duration::ZERO));
+    scenario.nodes = (0..places.len()).map(|i| format!("n{i}")).collect();
+    scenario.links.clear();
+    let station = |(node, place): (usize, &Place)| Station { node, motion: Motion::Standing(*place) };
+    scenario.media = vec![Medium {
+        name: "air".into(),
+        stations: places.iter().enumerate().map(station).collect(),
+        seed: None,
+        connected: false,
+        radio: Radio::WAVELAN,
+        mac,
+        routing: Routing::new(&static_routes::ENTRY),
+        arp: false,
+        ttl: 64,
+    }];
+    for (flow, from, to) in flows {
+        let first = scenario.crossings.len();
+        let [from, to] = [from, to].map(StationId);
+        scenario.crossings.push(Crossing { medium: 0, from, to });
+        scenario.crossings.push(Crossing { medium: 0, from: to, to: from });
+        scenario.flows.push(Flow { route: vec![first], route_back: vec![first + 1], ..flow });
+    }
+    scenario
+}
+
+/// So many hops in a row.
+pub fn chain(hops: u32, spacing: f64) -> Vec<Place> {
+    (0..=hops).map(|i| at(f64::from(i) * spacing, 0.0)).collect()
 }

@@ -298,3 +298,146 @@ impl Ear {
         self.came == self.counts.all() + self.pending.len() as u64 + u64::from(self.state != State::Quiet)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::{Backoff, Mac, Radio};
+    use super::*;
+
+    const STRONG: f64 = 4e-9;
+    const WEAK: f64 = 1e-10;
+
+    fn timing(backoff: Backoff) -> Timing {
+        Timing::new(&Mac { backoff, ..Mac::of("ns2-2M").expect("a profile") }, &Radio::WAVELAN)
+    }
+
+    fn us(us: u64) -> Time {
+        Time(us * 1000)
+    }
+
+    /// Station 7.
+    fn ear() -> Ear {
+        Ear::new(7)
+    }
+
+    /// A frame for station 3 from `start` to `end` (µs), which reserves the medium for another 500.
+    fn frame(start: u64, end: u64, power: f64) -> Arrival {
+        Arrival { start: us(start), end: us(end), power, nav: 500_000, to: 3, number: UNNUMBERED }
+    }
+
+    /// What becomes of these frames, and when the medium is free again.
+    fn hears(rule: Backoff, frames: &[Arrival]) -> (Receptions, Time) {
+        let (mut ear, timing) = (ear(), timing(rule));
+        frames.iter().for_each(|frame| ear.push(Time::ZERO, *frame, &timing));
+        ear.settle(us(100_000), &timing);
+        assert!(ear.adds_up());
+        (ear.counts, ear.quiet_from())
+    }
+
+    #[test]
+    fn a_frame_for_another_reserves_the_medium() {
+        let one = Receptions { overheard: 1, ..Receptions::default() };
+        assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, STRONG)]), (one, us(610)));
+        // one that is to stay silent for longer is not let go by a shorter one
+        let short = Arrival { nav: 1000, ..frame(150, 200, STRONG) };
+        assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, STRONG), short]).1, us(610));
+    }
+
+    /// One that cannot be decoded is noticed: EIFS of 364 µs and then DIFS in ns-2, EIFS in its place in the standard, where the
+    /// next frame that is understood ends the wait.
+    #[test]
+    fn a_weak_frame_makes_it_wait() {
+        let one = Receptions { sensed: 1, ..Receptions::default() };
+        assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, WEAK)]), (one, us(110 + 364)));
+        assert_eq!(hears(Backoff::Standard, &[frame(10, 110, WEAK)]), (one, us(110 + 364 - 50)));
+        let good = Arrival { nav: 0, ..frame(120, 150, STRONG) };
+        assert_eq!(hears(Backoff::Standard, &[frame(10, 110, WEAK), good]).1, us(150));
+        assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, WEAK), good]).1, us(474));
+    }
+
+    /// The first survives if it is ten times as strong; the station is quiet for EIFS and as long as the other one takes.
+    #[test]
+    fn a_stronger_frame_survives_if_it_came_first() {
+        let found = Receptions { overheard: 1, collided: 1, ..Receptions::default() };
+        let nav = Arrival { nav: 0, ..frame(10, 110, 10.0 * STRONG) };
+        assert_eq!(hears(Backoff::Ns2, &[nav, frame(50, 250, STRONG)]), (found, us(50 + 364 + 200)));
+        assert_eq!(hears(Backoff::Standard, &[nav, frame(50, 250, STRONG)]), (found, us(250)));
+        // a weak one may be drowned too
+        let found = Receptions { overheard: 1, sensed: 1, ..Receptions::default() };
+        assert_eq!(hears(Backoff::Ns2, &[nav, frame(50, 60, WEAK)]).0, found);
+        // not ten times as strong, or too late: both are lost, and the last to end is waited for
+        let lost = Receptions { collided: 2, ..Receptions::default() };
+        for power in [9.99 * STRONG, STRONG, STRONG / 1000.0 * 9999.0] {
+            assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, power), frame(50, 250, STRONG)]), (lost, us(250 + 364)));
+        }
+        let late = frame(50, 90, 1e6 * STRONG);
+        assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, STRONG), late]), (lost, us(110 + 364)));
+        // a frame that cannot be decoded spoils one that could
+        let found = Receptions { sensed: 1, collided: 1, ..Receptions::default() };
+        assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, WEAK), frame(50, 90, 1e3 * STRONG)]).0, found);
+    }
+
+    /// Ends come before beginnings: frames back to back do not collide.
+    #[test]
+    fn one_ends_where_the_next_begins() {
+        let found = Receptions { overheard: 2, ..Receptions::default() };
+        assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, STRONG), frame(110, 210, STRONG)]).0, found);
+    }
+
+    /// A station that sends hears nothing that begins or ends meanwhile, nor what it interrupts.
+    #[test]
+    fn a_sender_is_deaf() {
+        for frames in
+            [[frame(10, 400, STRONG), frame(500, 501, STRONG)], [frame(210, 400, STRONG), frame(500, 501, STRONG)]]
+        {
+            let (mut ear, timing) = (ear(), timing(Backoff::Ns2));
+            frames.iter().for_each(|frame| ear.push(Time::ZERO, *frame, &timing));
+            ear.settle(us(200), &timing);
+            ear.send(us(200), us(300), us(300), &timing);
+            ear.settle(us(450), &timing);
+            assert_eq!(ear.quiet_from(), us(400 + 364), "what it heard the end of it could not understand");
+            ear.settle(us(10_000), &timing);
+            assert_eq!(ear.counts, Receptions { deaf: 1, overheard: 1, ..Receptions::default() });
+        }
+        // of what ends meanwhile it has no idea
+        let (mut ear, timing) = (ear(), timing(Backoff::Ns2));
+        ear.push(Time::ZERO, frame(210, 290, STRONG), &timing);
+        ear.send(us(200), us(300), us(300), &timing);
+        ear.settle(us(450), &timing);
+        assert_eq!((ear.quiet_from(), ear.counts.deaf), (us(300), 1));
+    }
+
+    /// A frame that begins when the back-off ends is too late to stop it; one nanosecond earlier it does, and whole slots are
+    /// gone.
+    #[test]
+    fn a_backoff_counts_whole_slots() {
+        let timing = timing(Backoff::Ns2);
+        let mut ear = ear();
+        ear.draw(us(100), 10);
+        assert_eq!(ear.backoff_end(&timing), Some(us(350)));
+        ear.push(us(100), frame(350, 360, STRONG), &timing);
+        ear.settle(us(350), &timing);
+        assert!(ear.is_idle(us(350)) && ear.backoff_end(&timing) == Some(us(350)));
+        // busy from 219 µs on: DIFS and three slots have passed; seven and DIFS follow the reservation
+        let mut ear = super::Ear::new(7);
+        ear.draw(us(100), 10);
+        ear.push(us(100), frame(219, 300, STRONG), &timing);
+        ear.settle(us(230), &timing);
+        assert!(!ear.is_idle(us(230)));
+        ear.settle(us(300), &timing);
+        assert_eq!(ear.backoff_end(&timing), Some(us(300 + 500 + 50 + 7 * 20)));
+        // it was quiet for 219 µs
+        assert_eq!(ear.busy(us(800)), Duration::from_micros(800 - 219));
+        assert_eq!(ear.busy(us(900)), Duration::from_micros(800 - 219));
+    }
+
+    /// A station that nobody looks at does not gather frames for ever.
+    #[test]
+    fn what_is_past_is_forgotten() {
+        let (mut ear, timing) = (ear(), timing(Backoff::Ns2));
+        for i in 0..10_000 {
+            ear.push(us(100 * i), frame(100 * i, 100 * i + 50, STRONG), &timing);
+        }
+        assert!(ear.pending.len() <= MOST);
+    }
+}

@@ -60,3 +60,25 @@ impl Arp {
         Some(self.waiting.swap_remove(place).1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::interface_queue::tests::parcels;
+    use super::*;
+
+    /// Three questions, each of which drives the one out that had waited; the fourth finds nobody, and all begins again.
+    #[test]
+    fn three_questions() {
+        let [a, b, c, d, e] = parcels(5)[..] else { panic!("five") };
+        let mut arp = Arp::default();
+        let next = StationId(4);
+        assert_eq!(arp.resolve(next, a), Resolution::Ask(None));
+        assert_eq!(arp.resolve(next, b), Resolution::Ask(Some(a)));
+        assert_eq!(arp.resolve(next, c), Resolution::Ask(Some(b)));
+        assert_eq!(arp.resolve(next, d), Resolution::Failed(Some(c)));
+        assert_eq!(arp.resolve(next, e), Resolution::Ask(None));
+        assert_eq!(arp.learn(next), Some(e));
+        assert_eq!(arp.resolve(next, a), Resolution::Known);
+        assert_eq!(arp.learn(StationId(2)), None);
+    }
+}

@@ -90,12 +90,12 @@ impl InterfaceQueue {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::{Parcel, Parcels};
     use super::*;
     use crate::wire::Packet;
 
-    fn parcels(n: u32) -> Vec<ParcelId> {
+    pub(in super::super) fn parcels(n: u32) -> Vec<ParcelId> {
         let mut parcels = Parcels::default();
         let parcel = || Parcel {
             packet: Packet::udp(0, Time::ZERO, 0, 100),

@@ -387,6 +387,8 @@ impl Medium {
     #[expect(clippy::too_many_arguments, reason = "the fields of a frame")]
     fn transmit(&mut self, now: Time, at: usize, kind: Kind, to: u32, airtime: Duration, nav: Duration, engaged: Time) {
         let station = &mut self.stations[at];
+        let answers = matches!(kind, Kind::Cts | Kind::Ack);
+        debug_assert!(answers || station.ear.is_idle(now), "only answers are sent while the medium is not free");
         station.ear.send(now, now + airtime, engaged, &self.timing);
         let from = at as u32;
         let number = self.free.pop().unwrap_or_else(|| {
@@ -398,7 +400,7 @@ impl Medium {
         transmission.ears.clear();
         transmission.asked = 0;
         let for_all = to == EVERYBODY || (self.overhears && matches!(kind, Kind::Data { .. }));
-        for neighbour in self.reach.around(at) {
+        for neighbour in self.reach.around(now, at) {
             let start = now + neighbour.delay;
             let mut power = neighbour.power;
             if let Some(rng) = &mut self.shadows {
@@ -535,8 +537,10 @@ impl Medium {
         if let (Content::Parcel(parcel), Some(next)) = (service.item.content, service.item.next) {
             let failed = &mut self.parcels[parcel];
             (failed.hops, failed.ttl) = (failed.hops.saturating_sub(1), failed.ttl.saturating_add(1));
-            if service.arrived {
-                let flow = failed.packet.flow;
+            let flow = failed.packet.flow;
+            if service.arrived && flow != Packet::NO_FLOW {
+                // Here it is again, although the next station has it.
+                self.tally.duplicated += 1;
                 self.duplicated.push(flow);
             }
             self.undeliverable(now, at, parcel, next);

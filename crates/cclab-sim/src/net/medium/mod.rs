@@ -199,14 +199,15 @@ impl Medium {
     /// A medium as configured, with the names of all nodes, its draws from `seed` and its name, measured from `from` to `to`.
     pub fn new(medium: &config::Medium, nodes: &[String], seed: u64, from: Time, to: Time) -> Medium {
         let config::Medium { name, radio, mac, arp, ttl, .. } = medium;
-        let stream = |station: usize, what: &str| Stream::new(seed, &format!("medium/{name}/{station}/{what}"));
-        let mut cursors = mobility::start(medium, nodes, seed, |a, b| radio.power_at(a.distance(b)) >= radio.receive);
-        let places: Vec<_> = cursors.iter_mut().map(|cursor| cursor.place(Time::ZERO)).collect();
-        let reach = Reach::new(radio, &places);
-        let protocols = medium.routing.start(&reach.decoders(radio));
+        let names: Vec<String> = medium.stations.iter().map(|station| nodes[station.node].clone()).collect();
+        let stream =
+            |station: usize, what: &str| Stream::new(seed, &format!("medium/{name}/{}/{what}", names[station]));
+        let cursors = mobility::start(medium, nodes, seed, |a, b| radio.power_at(a.distance(b)) >= radio.receive);
+        let reach = Reach::new(radio, cursors);
+        let protocols = medium.routing.start(&reach.decoders());
         let router = |(i, protocol)| Router { protocol, rng: stream(i, "routing"), alarm: Time::NEVER };
         let routers: Vec<Router> = protocols.into_iter().enumerate().map(router).collect();
-        let stations = (0..places.len()).map(|i| Station::new(i, mac, stream(i, "mac"))).collect::<Vec<_>>();
+        let stations = (0..names.len()).map(|i| Station::new(i, mac, stream(i, "mac"))).collect::<Vec<_>>();
         Medium {
             radio: *radio,
             timing: Timing::new(mac, radio),
@@ -220,7 +221,7 @@ impl Medium {
             stations,
             overhears: routers.iter().any(|router| router.protocol.overhears()),
             routers,
-            names: medium.stations.iter().map(|station| nodes[station.node].clone()).collect(),
+            names,
             parcels: Parcels::default(),
             on_air: Vec::new(),
             free: Vec::new(),

@@ -1,9 +1,18 @@
 //! Who hears whom: the cost of a frame grows with the neighbours in carrier-sense range, not with the number of stations.
+//!
+//! Stations that never move have their neighbours once. Others have candidates, who were near when all were last looked at; they
+//! are looked at again when one of them has moved by [`SLACK`]. Where candidates are is computed for every frame.
 
 use super::StationId;
 use super::config::{Place, Radio};
+use super::mobility::Cursor;
 use super::propagation::delay;
-use cclab_algo::Duration;
+use cclab_algo::{Duration, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How far a station moves before everybody is looked at again, as a share of the carrier-sense range.
+const SLACK: f64 = 0.1;
 
 /// A station within carrier-sense range of another one.
 #[derive(Clone, Copy, Debug)]
@@ -15,43 +24,134 @@ pub(super) struct Neighbour {
     pub(super) power: f64,
 }
 
-impl Neighbour {
-    fn new(radio: &Radio, station: u32, from: Place, to: Place) -> Neighbour {
-        let distance = from.distance(to);
-        Neighbour { station, delay: delay(distance), power: radio.power_at(distance) }
-    }
+/// For every station those that may sense it.
+pub(super) struct Reach {
+    radio: Radio,
+    /// How far a frame may be sensed, m.
+    range: f64,
+    /// The neighbours of each station, ascending; those of one that moves are of the moment.
+    lists: Vec<Vec<Neighbour>>,
+    moving: Option<Moving>,
 }
 
-/// For every station those that may sense it, ascending.
-pub(super) struct Reach {
-    lists: Vec<Vec<Neighbour>>,
+/// Stations that move.
+struct Moving {
+    cursors: Vec<Cursor>,
+    /// Where everybody was when last looked at, and who was near whom.
+    places: Vec<Place>,
+    candidates: Vec<Vec<u32>>,
+    /// Until when each station is sure to be near its place.
+    checks: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
 impl Reach {
-    pub(super) fn new(radio: &Radio, places: &[Place]) -> Reach {
-        let radius = radio.reach(radio.sense);
-        let around = |(from, list): (usize, Vec<u32>)| {
-            let list = list.into_iter().map(|to| Neighbour::new(radio, to, places[from], places[to as usize]));
-            list.filter(|neighbour| neighbour.power * radio.luck() >= radio.sense).collect()
+    pub(super) fn new(radio: &Radio, mut cursors: Vec<Cursor>) -> Reach {
+        let range = radio.reach(radio.sense);
+        let places: Vec<Place> = cursors.iter_mut().map(|cursor| cursor.place(Time::ZERO)).collect();
+        let mut reach = Reach { radio: *radio, range, lists: Vec::new(), moving: None };
+        let near = |(from, list): (usize, Vec<u32>)| {
+            list.into_iter().filter_map(|to| reach.neighbour(to, places[from], places[to as usize])).collect()
         };
-        Reach { lists: candidates(places, radius).into_iter().enumerate().map(around).collect() }
+        reach.lists = candidates(&places, range).into_iter().enumerate().map(near).collect();
+        if cursors.iter().any(Cursor::moves) {
+            let mut moving = Moving { cursors, places, candidates: Vec::new(), checks: BinaryHeap::new() };
+            moving.look(Time::ZERO, range);
+            reach.moving = Some(moving);
+        }
+        reach
     }
 
-    /// Those that may sense a station.
-    pub(super) fn around(&self, station: usize) -> &[Neighbour] {
+    /// A station as another one's neighbour, if a frame may be sensed there.
+    fn neighbour(&self, station: u32, from: Place, to: Place) -> Option<Neighbour> {
+        let (x, y) = (to.x - from.x, to.y - from.y);
+        if x * x + y * y > self.range * self.range {
+            return None;
+        }
+        let distance = from.distance(to);
+        let power = self.radio.power_at(distance);
+        (power * self.radio.luck() >= self.radio.sense).then(|| Neighbour { station, delay: delay(distance), power })
+    }
+
+    /// Those that may sense a station at `now`, which is not before the last call.
+    #[inline]
+    pub(super) fn around(&mut self, now: Time, station: usize) -> &[Neighbour] {
+        if self.moving.is_some() {
+            self.locate(now, station);
+        }
         &self.lists[station]
     }
 
-    /// For every station those that decode it, as a rule.
-    pub(super) fn decoders(&self, radio: &Radio) -> Vec<Vec<StationId>> {
-        let decoded = |list: &Vec<Neighbour>| {
-            list.iter().filter(|n| n.power >= radio.receive).map(|n| StationId(n.station)).collect()
-        };
+    /// Finds the neighbours of the moment.
+    fn locate(&mut self, now: Time, station: usize) {
+        let Some(mut moving) = self.moving.take() else { return };
+        moving.check(now, self.range);
+        let mut list = std::mem::take(&mut self.lists[station]);
+        list.clear();
+        let from = moving.cursors[station].place(now);
+        let Moving { cursors, candidates, .. } = &mut moving;
+        list.extend(candidates[station].iter().filter_map(|&to| {
+            let place = cursors[to as usize].place(now);
+            self.neighbour(to, from, place)
+        }));
+        self.lists[station] = list;
+        self.moving = Some(moving);
+    }
+
+    /// For every station those that decode it at the start, as a rule.
+    pub(super) fn decoders(&self) -> Vec<Vec<StationId>> {
+        let receive = self.radio.receive;
+        let decoded =
+            |list: &Vec<Neighbour>| list.iter().filter(|n| n.power >= receive).map(|n| StationId(n.station)).collect();
         self.lists.iter().map(decoded).collect()
     }
 }
 
-/// For every place the numbers of the others in squares of `radius` around it, ascending.
+impl Moving {
+    /// Sees to it that nobody is farther than the slack from where it was when last looked at.
+    fn check(&mut self, now: Time, range: f64) {
+        while let Some(&Reverse((until, station))) = self.checks.peek()
+            && until <= now
+        {
+            let here = self.cursors[station as usize].place(now);
+            if here.distance(self.places[station as usize]) >= SLACK * range * 0.99 {
+                return self.look(now, range);
+            }
+            self.checks.pop();
+            self.watch(now, station, range);
+        }
+    }
+
+    /// Looks where everybody is.
+    fn look(&mut self, now: Time, range: f64) {
+        for (place, cursor) in self.places.iter_mut().zip(&mut self.cursors) {
+            *place = cursor.place(now);
+        }
+        self.candidates = candidates(&self.places, range * (1.0 + 2.0 * SLACK));
+        self.checks.clear();
+        for station in 0..self.cursors.len() as u32 {
+            self.watch(now, station, range);
+        }
+    }
+
+    /// Notes until when a station is sure to be near its place: the end of its leg, or before, when it may have come too far.
+    fn watch(&mut self, now: Time, station: u32, range: f64) {
+        let cursor = &mut self.cursors[station as usize];
+        if !cursor.moves() {
+            return;
+        }
+        let here = cursor.place(now);
+        let leg = cursor.leg(now);
+        let left = SLACK * range - here.distance(self.places[station as usize]);
+        let speed = leg.speed();
+        let enough = if speed > 0.0 { now.max(leg.start) + Duration::from_secs_f64(left / speed) } else { Time::NEVER };
+        let until = enough.min(leg.end);
+        if until > now {
+            self.checks.push(Reverse((until, station)));
+        }
+    }
+}
+
+/// For every place the numbers of the others in the squares of `radius` around it, ascending.
 fn candidates(places: &[Place], radius: f64) -> Vec<Vec<u32>> {
     let square = |place: &Place| ((place.x / radius).floor() as i64, (place.y / radius).floor() as i64);
     let mut cells: Vec<_> = places.iter().enumerate().map(|(i, place)| (square(place), i as u32)).collect();
@@ -62,10 +162,57 @@ fn candidates(places: &[Place], radius: f64) -> Vec<Vec<u32>> {
         for column in x - 1..=x + 1 {
             let first = cells.partition_point(|&(cell, _)| cell < (column, y - 1));
             let near = cells[first..].iter().take_while(|&&(cell, _)| cell <= (column, y + 1));
-            found.extend(near.map(|&(_, station)| station).filter(|&station| station as usize != me));
+            found.extend(
+                near.map(|&(_, station)| station)
+                    .filter(|&station| station as usize != me && places[station as usize].distance(*place) <= radius),
+            );
         }
         found.sort_unstable();
         found
     };
     places.iter().enumerate().map(around).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::{Area, Leg, Motion, Track};
+    use super::*;
+    use cclab_algo::rng::Stream;
+
+    /// Everybody within range, found by looking at everybody.
+    fn exhaustive(radio: &Radio, cursors: &mut [Cursor], now: Time, station: usize) -> Vec<u32> {
+        let places: Vec<Place> = cursors.iter_mut().map(|cursor| cursor.place(now)).collect();
+        let near = |&to: &usize| to != station && radio.power_at(places[station].distance(places[to])) >= radio.sense;
+        (0..places.len()).filter(near).map(|to| to as u32).collect()
+    }
+
+    /// Stations that run at up to 50 m/s, rest, or jump: at every moment the neighbours are those that a look at all finds.
+    #[test]
+    fn neighbours_of_the_moment() {
+        let radio = Radio::WAVELAN;
+        let mut rng = Stream::new(1, "tracks");
+        let area = Area { x: 3000.0, y: 3000.0 };
+        let mut place = || area.draw(&mut rng);
+        let mut track = |i: u64| {
+            let (mut start, mut from, mut legs) = (Time::ZERO, place(), Vec::new());
+            for leg in 0..30 {
+                let to = if leg % 3 == 2 { from } else { place() };
+                let end = start + Duration::from_secs_f64(from.distance(to) / (5.0 * (i % 10 + 1) as f64) + 0.5);
+                legs.push(Leg { start, end, from, to });
+                (start, from) = (end, if i == 7 { place() } else { to });
+            }
+            Motion::Along(Track { legs })
+        };
+        let motions: Vec<Motion> = (0..60).map(&mut track).collect();
+        let mut cursors: Vec<Cursor> = motions.iter().map(|motion| Cursor::new(motion, rng.clone())).collect();
+        let mut reach = Reach::new(&radio, cursors.clone());
+        let mut looks = 0;
+        for step in 0..20_000_u64 {
+            let (now, station) = (Time(step * 17_000_000), (step * 7 % 60) as usize);
+            let found: Vec<u32> = reach.around(now, station).iter().map(|n| n.station).collect();
+            assert_eq!(found, exhaustive(&radio, &mut cursors, now, station), "station {station} at {now:?}");
+            looks += found.len();
+        }
+        assert!(looks > 20_000, "{looks}");
+    }
 }

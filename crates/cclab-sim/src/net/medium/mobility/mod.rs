@@ -27,7 +27,7 @@ enum Walk {
 }
 
 impl Cursor {
-    fn new(motion: &Motion, mut rng: Stream) -> Cursor {
+    pub(super) fn new(motion: &Motion, mut rng: Stream) -> Cursor {
         match motion {
             Motion::Standing(place) => Cursor::along(Track::standing(*place)),
             Motion::Uniform(area) => Cursor::along(Track::standing(area.draw(&mut rng))),
