@@ -313,7 +313,7 @@ pub(super) fn storm(protocol: &str, given: &[Given], seed: u64) -> Net {
     let links: Vec<_> = (0..n).flat_map(|b| (0..b).map(move |a| (a, b))).filter(|_| luck.chance(density)).collect();
     let mut net = Net::new(protocol, given, n as usize, &links, seed);
     net.loss = [0.0, 0.05, 0.3][luck.below(3) as usize];
-    net.hop = Duration::from_micros(200 + luck.below(5000));
+    net.hop = Duration::from_micros(200 + luck.below(50_000));
     let calm = 0.05 + 2.0 * luck.uniform();
     let (mut move_at, mut send_at) = (0.0, 0.0);
     let pair = |luck: &mut Stream| {
@@ -321,8 +321,8 @@ pub(super) fn storm(protocol: &str, given: &[Given], seed: u64) -> Net {
         let b = luck.below(u64::from(n) - 1) as u32;
         (a, if b >= a { b + 1 } else { b })
     };
-    // few destinations, so that routes to them meet
-    let flows: Vec<_> = (0..4).map(|_| pair(&mut luck)).collect();
+    // most to one destination, so that routes to it meet
+    let flows: Vec<_> = (0..4).map(|_| pair(&mut luck)).map(|(a, b)| (a, if a == 0 { b } else { 0 })).collect();
     while net.now < at(60.0) {
         if move_at <= send_at {
             let (a, b) = pair(&mut luck);

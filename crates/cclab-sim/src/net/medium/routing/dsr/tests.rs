@@ -40,11 +40,11 @@ fn is_error(message: &Message) -> bool {
 fn no_path_passes_a_station_twice() {
     for given in [&[][..], &[RFC], &[("tap", OFF), ("cache_replies", OFF)]] {
         let mut delivered = 0;
-        for seed in 0..20 {
+        for seed in 0..10 {
             println!("seed {seed}, {given:?}");
             delivered += storm("dsr", given, seed).delivered.len();
         }
-        assert!(delivered > 4_000, "{delivered}");
+        assert!(delivered > 2_000, "{delivered}");
     }
 }
 
