@@ -165,10 +165,13 @@ impl Aodv {
             return false;
         }
         let route = self.table.entry(now, to);
+        let open = match route.state {
+            State::Up => false,
+            State::Down => true,
+            State::Repairing => self.config.repair_newer,
+        };
         let newer = match (way.seq, route.seq) {
-            (Some(new), Some(old)) => {
-                new.newer(old) || new == old && (route.state != State::Up || way.hops < route.hops)
-            }
+            (Some(new), Some(old)) => new.newer(old) || new == old && (open || way.hops < route.hops),
             (Some(_), None) => true,
             // a neighbour itself, of which nothing else is known
             (None, _) => route.state != State::Up || route.next != way.next,
@@ -553,22 +556,39 @@ impl Aodv {
     /// Looks for another way to `to` from here, if it is near.
     fn repair(&mut self, now: Time, parcel: ParcelId, to: StationId, next: StationId, cx: &mut Context) -> bool {
         let (hops, source) = (cx.parcels[parcel].hops, cx.parcels[parcel].source);
-        let Config { network_diameter, .. } = self.config;
+        let Config { network_diameter, repair_newer, ttl_start, .. } = self.config;
         let rfc = self.config.rfc();
-        let Some(route) = self.table.up(now, to).filter(|route| route.next == next) else { return false };
+        let Some(route) = self.table.get(now, to) else { return false };
+        if route.state == State::Repairing {
+            self.buffer.push(now, parcel, to, cx);
+            return true;
+        }
         // MAX_REPAIR_TTL; in ns-2 more hops are behind the parcel than before it
         let near = if rfc { u32::from(route.hops) * 10 <= u32::from(network_diameter) * 3 } else { hops > route.hops };
-        if !self.config.local_repair || source == self.me || !near {
+        let over_it = route.state == State::Up && route.next == next;
+        if !self.config.local_repair || source == self.me || !near || !over_it {
             return false;
         }
-        route.seq = route.seq.map(|seq| seq.plus(1));
-        route.state = State::Repairing;
-        let ring = if rfc { route.hops.max(hops / 2).saturating_add(LOCAL_ADD_TTL) } else { self.config.ttl_start };
+        (route.state, route.until) = (State::Repairing, Time::NEVER);
+        if repair_newer {
+            route.seq = route.seq.map(|seq| seq.plus(1));
+        }
+        let ring = if rfc { route.hops.max(hops / 2).saturating_add(LOCAL_ADD_TTL) } else { ttl_start };
         cx.out.push(Action::RouteLost { to, parcel: Some(parcel), repairing: true });
         self.buffer.push(now, parcel, to, cx);
-        self.searches.retain(|search| search.to != to);
-        self.searches.push(Search { to, kind: Kind::Repair, first: Some(ring), ttl: 0, wide: 0, due: now });
-        self.ask(now, self.searches.len() - 1, cx);
+        if repair_newer {
+            self.searches.retain(|search| search.to != to);
+            self.searches.push(Search { to, kind: Kind::Repair, first: Some(ring), ttl: 0, wide: 0, due: now });
+            self.ask(now, self.searches.len() - 1, cx);
+        } else {
+            // Neighbours know as much as is asked for, and their answers are no better than the broken route. ns-2 gives it up when
+            // as much time has passed as there had been when the answer was due.
+            self.want(now, to, cx);
+            let due = self.searches.iter().find(|search| search.to == to).map_or(now, |search| search.due);
+            if let Some(route) = self.table.get(now, to) {
+                route.until = now + due.since(Time::ZERO);
+            }
+        }
         if rfc {
             self.lose(now, next, Some(to), None, cx);
             self.recall(now, next, cx);

@@ -45,7 +45,7 @@ pub(super) struct Route {
     /// What is known of the destination's sequence number.
     pub(super) seq: Option<Seq>,
     pub(super) state: State,
-    /// Until then it is used; where it is down, remembered.
+    /// Until then it is used; where it is down, remembered; where it is repaired, kept so.
     pub(super) until: Time,
     /// Neighbours that send this way, sorted.
     pub(super) precursors: Vec<StationId>,
@@ -107,7 +107,7 @@ impl Table {
     pub(super) fn get(&mut self, now: Time, to: StationId) -> Option<&mut Route> {
         let place = self.place(to).ok()?;
         let route = &mut self.routes[place];
-        if route.state == State::Up && route.until <= now {
+        if route.state != State::Down && route.until <= now {
             let expired = route.until;
             route.break_down(expired, self.memory);
         }
