@@ -2,8 +2,8 @@
 
 mod support;
 
-use cclab_algo::Duration;
 use cclab_algo::params::Given;
+use cclab_algo::{Duration, Time};
 use cclab_sim::net::StationId;
 use cclab_sim::net::field::{Field, Params, Value};
 use cclab_sim::net::medium::config::*;
@@ -48,7 +48,8 @@ fn radio(stations: Vec<Motion>, law: &str, window: u64, routing: Routing) -> Sce
     scenario.crossings = vec![Crossing { medium: 0, from, to }, Crossing { medium: 0, from: to, to: from }];
     let mut config = Config { receive_buffer: 1460 * window, ..Config::classic(1460, Recovery::NewReno) };
     config.delayed_ack.every = 1;
-    config.rto.min = Duration::from_millis(200);
+    // ns-2's minrto_ and tcpTick_
+    (config.rto.min, config.rto.granularity) = (Duration::from_millis(200), Duration::from_millis(10));
     let mut flow = bulk("t", law, config);
     (flow.route, flow.route_back) = (vec![0], vec![1]);
     scenario.flows = vec![flow];
@@ -119,6 +120,26 @@ fn what_of_ns2_makes_the_difference() {
     let (as_ns2, mended, wide) = (of(&[diameter(30)]), of(&[diameter(30), newer]), of(&[diameter(64), newer]));
     println!("{as_ns2} {mended} {wide}");
     assert!(mended > 1.2 * as_ns2 && wide < 0.95 * mended);
+}
+
+/// The relay between source and destination walks away, and another one is in reach of both: every protocol finds it, and static
+/// ways do not. Nobody moves any more from 40 s on, when the link over the second relay carries as much as the first did.
+#[test]
+fn a_relay_leaves() {
+    let leg = |from, to| Leg { start: Time(20_000_000_000), end: Time(40_000_000_000), from, to };
+    let leaving = leg(Place { x: 200.0, y: 0.0 }, Place { x: 200.0, y: -400.0 });
+    let of = |name: &str| {
+        let relay = Motion::Along(Track { legs: vec![leaving] });
+        let stations = vec![standing(0.0, 0.0), relay, standing(200.0, 140.0), standing(400.0, 0.0)];
+        let scenario = radio(stations, "newreno", 8, protocol(name, &[]));
+        goodput(&scenario, 3).0
+    };
+    let lasting = goodput(&chain(2, "newreno", 8, protocol("static", &[])), 3).0;
+    for (name, least, most) in [("static", 0.4, 0.7), ("aodv", 0.85, 1.01), ("dsr", 0.85, 1.01), ("abr", 0.85, 1.01)] {
+        let share = of(name) / lasting;
+        println!("{name}: {share:.3} of {lasting:.0} kbit/s");
+        assert!((least..most).contains(&share), "{name}: {share}");
+    }
 }
 
 /// The outline of a model page.

@@ -4,7 +4,6 @@ mod support;
 
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::net::medium::config::*;
-use cclab_sim::net::medium::routing::aodv;
 use cclab_sim::net::{StationId, StationRow};
 use cclab_sim::scenario::{Flow, Scenario};
 use cclab_sim::tcp::{Config, Recovery};
@@ -126,29 +125,6 @@ fn back_offs_that_end_together_collide() {
         let sum = |of: fn(&StationRow) -> u64| result.stations.rows().map(|row| of(&row)).sum::<u64>() as f64;
         let found = sum(|s| s.rts_retries) / sum(|s| s.rts);
         assert!((found / p - 1.0).abs() < 0.1, "{stations} stations: {found}, {p}");
-    }
-}
-
-/// NewReno over chains with AODV and ARP, five runs of 50 s beside five of ns-2.35. From seven hops on lost routes decide, and runs
-/// differ much.
-#[test]
-fn chains_of_tcp() {
-    for row in rows(include_str!("ns2/chain.csv")) {
-        let number = |i: usize| row[i].parse::<f64>().expect("a number");
-        let (spacing, window, hops, ns2) = (number(0), number(1), number(2) as u32, number(8));
-        if row[3] != "NewReno" || spacing != 250.0 || hops > 8 || window > 8.0 {
-            continue;
-        }
-        let mut config = Config { receive_buffer: window as u64 * 1460, ..Config::classic(1460, Recovery::NewReno) };
-        config.delayed_ack.every = 1;
-        // ns-2's minrto_ and tcpTick_
-        (config.rto.min, config.rto.granularity) = (Duration::from_millis(200), Duration::from_millis(10));
-        let mut scenario = radio(50.0, &chain(hops, spacing), mac(), vec![(bulk("t", "newreno", config), 0, hops)]);
-        scenario.media[0].routing = Routing::new(&aodv::ENTRY);
-        scenario.media[0].arp = true;
-        let found = (1..=5).map(|seed| run_with(&scenario, seed).flows.goodput_bps[0] / 1e3).sum::<f64>() / 5.0;
-        let tolerance = if hops <= 6 { 0.15 } else { 0.35 };
-        assert!((found / ns2 - 1.0).abs() < tolerance, "{hops} hops, window {window}: {found:.0}, ns-2 {ns2}");
     }
 }
 
