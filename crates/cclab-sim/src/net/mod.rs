@@ -27,6 +27,7 @@ use crate::engine::{Wheel, prefetch};
 use crate::measure::{EventKind, PacketLog};
 use crate::wire::{Packet, SocketId};
 use cclab_algo::Time;
+use cclab_algo::cc::Notices;
 use delay::{Count, DelayLine};
 use medium::Medium;
 use medium::routing::Why;
@@ -212,6 +213,15 @@ impl Network {
         self.measured.push((from, until.min(to)));
     }
 
+    /// What stations of ad hoc networks are to tell the sender of a flow.
+    pub fn set_notices(&mut self, flow: usize, notices: Notices) {
+        for hop in &mut self.links {
+            if let Hop::Medium(medium) = hop {
+                medium.set_notices(flow, notices);
+            }
+        }
+    }
+
     /// What became of a flow's packets.
     pub(crate) fn tally(&self, flow: usize) -> FlowTally {
         self.tallies[flow]
@@ -243,6 +253,9 @@ impl Network {
             Event::Medium { medium, what } => {
                 if !self.on_medium(now, medium.into(), what, packet, sink) {
                     return false;
+                }
+                if packet.flow == Packet::NO_FLOW {
+                    return true; // a notice, at its sender's station
                 }
                 (medium.into(), None)
             }

@@ -18,6 +18,7 @@ use crate::tcp::State;
 use crate::wire::ecn::CE;
 use crate::wire::{Body, Packet, SocketId};
 use capture::Capture;
+use cclab_algo::cc::Notices;
 use cclab_algo::{Duration, Time};
 use config::{Sampling, Scenario};
 use recorder::Recorder;
@@ -120,6 +121,7 @@ impl Simulation {
             let routes = [network.add_route(&flow.route), network.add_route(&flow.route_back)];
             network.add_flow(flow.stop.unwrap_or(end));
             flows.push(Flow::new(flow, index, routes, &mut sockets, seed));
+            hear(&mut network, index, &sockets[flows[index].source().index()]);
         }
         let background = Background::new(&scenario.background, &mut network, seed);
         let mut sim = Simulation {
@@ -369,6 +371,7 @@ impl Simulation {
     fn connect(&mut self, now: Time, entry: u32, user: Option<u32>) {
         let (network, flows, sockets) = (&mut self.network, &mut self.flows, &mut self.sockets);
         let index = self.background.connect(now, entry, user, network, flows, sockets);
+        hear(network, index, &sockets[flows[index].source().index()]);
         self.start(now, index);
     }
 
@@ -639,6 +642,14 @@ impl Simulation {
             }
         }
         Ok(())
+    }
+}
+
+/// The network learns what the law of a source wants to be told.
+fn hear(network: &mut Network, flow: usize, source: &Socket) {
+    let notices = source.transport.tcp().map_or(Notices::None, |endpoint| endpoint.congestion_control().notices());
+    if notices != Notices::None {
+        network.set_notices(flow, notices);
     }
 }
 

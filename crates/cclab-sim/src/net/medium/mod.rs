@@ -9,6 +9,7 @@ pub mod config;
 mod interface_queue;
 mod mac;
 pub mod mobility;
+mod notices;
 pub mod profile;
 mod propagation;
 mod reach;
@@ -19,12 +20,13 @@ pub use air::Receptions;
 pub use table::{StationRow, Stations};
 
 use super::link::Measured;
-use crate::wire::Packet;
+use crate::wire::{Body, NEWS, Packet};
 use arp::Resolution;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 use interface_queue::{Content, Item};
 use mac::{Airtimes, Station, Timing, Transmission};
+use notices::{Effect, Notifier};
 use reach::Reach;
 use routing::{Action, Context, Message, Routing, Why};
 use std::collections::VecDeque;
@@ -60,6 +62,16 @@ pub struct Parcel {
 }
 
 impl Parcel {
+    /// A packet that enters at one station and is to leave at another.
+    fn between(source: StationId, to: StationId, ttl: u8, packet: Packet) -> Parcel {
+        Parcel { packet, source, destination: Some(to), ttl, hops: 0, message: None, path: None }
+    }
+
+    /// Whether it goes before what flows send: routing's own, or a notice.
+    fn is_message(&self) -> bool {
+        self.message.is_some() || matches!(self.packet.body, Body::News(_))
+    }
+
     /// IP bytes, those of a source route included.
     pub fn size(&self) -> u32 {
         self.packet.size + self.path.as_ref().map_or(0, |path| path.bytes())
@@ -137,6 +149,8 @@ const TIMER: u32 = 2 << 29;
 const HELD_BACK: u32 = 3 << 29;
 /// A packet leaves the medium.
 const OUT: u32 = 4 << 29;
+/// The timer of the notices.
+const NOTICES: u32 = 7 << 29;
 
 /// Routing at a station.
 struct Router {
@@ -173,6 +187,9 @@ pub struct Medium {
     routers: Vec<Router>,
     /// Whether routing wants to know of frames for others.
     overhears: bool,
+    notifier: Notifier,
+    /// The earliest entry of its timer in the event queue.
+    notifier_alarm: Time,
     names: Vec<String>,
     parcels: Parcels,
     /// Frames on the air, and places that may be used again.
@@ -219,6 +236,8 @@ impl Medium {
             shadows: (radio.deviation() > 0.0).then(|| Stream::new(seed, &format!("medium/{name}/shadows"))),
             before: vec![table::Snapshot::default(); stations.len()],
             stations,
+            notifier: Notifier::default(),
+            notifier_alarm: Time::NEVER,
             overhears: routers.iter().any(|router| router.protocol.overhears()),
             routers,
             names,
@@ -253,10 +272,55 @@ impl Medium {
             self.calls.push((now, OUT));
             return self.leave(now, packet);
         }
-        let (destination, ttl) = (Some(to), self.ttl);
-        let parcel = Parcel { packet: *packet, source: from, destination, ttl, hops: 0, message: None, path: None };
-        let parcel = self.parcels.insert(parcel);
-        self.ask(now, from.index(), |routing, cx| routing.forward(now, parcel, None, cx));
+        let parcel = self.parcels.insert(Parcel::between(from, to, self.ttl, *packet));
+        self.forward(now, from.index(), parcel, None);
+    }
+
+    /// What stations are to tell the sender of a flow.
+    pub(super) fn set_notices(&mut self, flow: usize, notices: cclab_algo::cc::Notices) {
+        self.notifier.set(flow, notices);
+        self.overhears |= self.notifier.overhears();
+    }
+
+    /// A parcel is to go on from a station, if that does not keep it.
+    fn forward(&mut self, now: Time, at: usize, id: ParcelId, from: Option<StationId>) {
+        let parcel = &self.parcels[id];
+        if self.notifier.knows(parcel.packet.flow) && self.notifier.pass(now, StationId(at as u32), from, id, parcel) {
+            return self.give_notice(now);
+        }
+        self.ask(now, at, |routing, cx| routing.forward(now, id, from, cx));
+    }
+
+    /// Does what is to be done for those who are told of their routes.
+    fn give_notice(&mut self, now: Time) {
+        while !self.notifier.effects.is_empty() {
+            for effect in std::mem::take(&mut self.notifier.effects) {
+                match effect {
+                    Effect::Send { at, next, packet } => {
+                        let parcel = self.parcels.insert(Parcel::between(at, next, 1, packet));
+                        self.enqueue(now, at.index(), parcel, Some(next));
+                    }
+                    Effect::Tell(packet) => {
+                        self.out.push_back(packet);
+                        self.calls.push((now, OUT));
+                    }
+                    Effect::Release { at, from, parcel } => {
+                        self.ask(now, at.index(), |routing, cx| routing.forward(now, parcel, from, cx));
+                    }
+                    Effect::Drop { at, parcel } => self.bury(at.index(), parcel, Why::Buffer),
+                    Effect::Seek { at, to } => {
+                        let query = Packet::udp(Packet::NO_FLOW as usize, now, 0, NEWS);
+                        let parcel = self.parcels.insert(Parcel::between(at, to, self.ttl, query));
+                        self.ask(now, at.index(), |routing, cx| routing.forward(now, parcel, None, cx));
+                    }
+                }
+            }
+        }
+        let next = self.notifier.next_timer();
+        if next < self.notifier_alarm {
+            self.notifier_alarm = next;
+            self.calls.push((next, NOTICES));
+        }
     }
 
     /// Does what is due; whether a packet leaves the medium by it, in `packet`.
@@ -273,6 +337,11 @@ impl Medium {
                 if let Some((at, parcel, next)) = self.held_back[number].take() {
                     self.enqueue(now, at as usize, parcel, next);
                 }
+            }
+            NOTICES if now == self.notifier_alarm => {
+                self.notifier_alarm = Time::NEVER;
+                self.notifier.on_timer(now);
+                self.give_notice(now);
             }
             _ => {}
         }
@@ -313,6 +382,9 @@ impl Medium {
         }
         self.actions = out;
         self.arm_router(at);
+        if !self.notifier.effects.is_empty() {
+            self.give_notice(now);
+        }
     }
 
     /// Sees to it that a station's routing is called when it has something to do.
@@ -338,9 +410,20 @@ impl Medium {
                 }
                 self.calls.push((now + after, HELD_BACK | place as u32));
             }
-            Action::Drop(parcel, why) => self.bury(at, parcel, why),
-            // For those who tell transports.
-            Action::RouteLost { .. } | Action::RouteFound { .. } => {}
+            Action::Drop(parcel, why) => {
+                let packet = &self.parcels[parcel].packet;
+                if !self.notifier.dropped(now, StationId(at as u32), parcel, packet, why) {
+                    self.bury(at, parcel, why);
+                }
+            }
+            Action::RouteLost { to, parcel, repairing } => {
+                let failed = parcel.map(|parcel| &self.parcels[parcel].packet);
+                self.notifier.route_lost(now, StationId(at as u32), to, failed, repairing);
+            }
+            Action::RouteFound { to, .. } => {
+                let protocol = &self.routers[at].protocol;
+                self.notifier.route_found(now, StationId(at as u32), to, |flow| protocol.received(flow));
+            }
         }
     }
 
@@ -370,7 +453,7 @@ impl Medium {
 
     /// Into the interface queue: messages at its head.
     fn queue(&mut self, now: Time, at: usize, content: Content, next: Option<StationId>) {
-        let is_message = matches!(content, Content::Parcel(parcel) if self.parcels[parcel].message.is_some());
+        let is_message = matches!(content, Content::Parcel(parcel) if self.parcels[parcel].is_message());
         let refused = self.stations[at].queue.push(now, Item { content, next }, is_message);
         self.stations[at].watch(now, &self.timing, refused.is_some());
         if let Some(Item { content: Content::Parcel(parcel), .. }) = refused {
@@ -405,7 +488,18 @@ impl Medium {
                 } else if parcel.destination == Some(me) {
                     let parcel = self.parcels.lend(id);
                     self.ask(now, at, |routing, cx| routing.on_arrival(now, &parcel, from, cx));
-                    self.leave(now, &parcel.packet);
+                    if parcel.packet.flow == Packet::NO_FLOW {
+                        let way = |to| Some(self.routers[at].protocol.next_hop(now, to)?.0);
+                        self.notifier.arrive(now, me, from, &parcel.packet, way);
+                        self.give_notice(now);
+                    } else {
+                        if self.notifier.knows(parcel.packet.flow) {
+                            let way = self.routers[at].protocol.next_hop(now, parcel.source);
+                            self.notifier.delivered(now, &parcel, way.map_or(0, |(_, hops)| hops));
+                            self.give_notice(now);
+                        }
+                        self.leave(now, &parcel.packet);
+                    }
                     self.parcels.give_back(id, parcel);
                 } else {
                     let copy = parcel.clone();
@@ -414,7 +508,7 @@ impl Medium {
                     if expired {
                         self.bury(at, copy, Why::Expired);
                     } else {
-                        self.ask(now, at, |routing, cx| routing.forward(now, copy, Some(from), cx));
+                        self.forward(now, at, copy, Some(from));
                     }
                 }
             }
@@ -425,6 +519,9 @@ impl Medium {
     fn overhear(&mut self, now: Time, at: usize, from: u32, to: u32, content: Content) {
         let Content::Parcel(id) = content else { return };
         let parcel = self.parcels.lend(id);
+        if parcel.packet.flow == Packet::NO_FLOW {
+            self.notifier.overheard(StationId(at as u32), StationId(from), &parcel.packet);
+        }
         self.ask(now, at, |routing, cx| routing.on_overheard(now, &parcel, StationId(from), StationId(to), cx));
         self.parcels.give_back(id, parcel);
     }
@@ -461,7 +558,7 @@ impl Medium {
         }
         let mut under_way = 0;
         self.each_under_way(&mut |flow| under_way += u64::from(flow != Packet::NO_FLOW));
-        let (t, out) = (&self.tally, self.out.len() as u64);
+        let (t, out) = (&self.tally, self.out.iter().filter(|packet| packet.flow != Packet::NO_FLOW).count() as u64);
         (t.arrived + t.duplicated + out != t.left + t.gone + under_way).then(|| format!("{t:?}, {under_way} under way"))
     }
 }

@@ -322,11 +322,17 @@ impl Sender {
         self.rtt.begin();
     }
 
-    /// Takes in the acknowledgement of `segment`. The order of the steps is Linux's (`tcp_ack`).
+    /// Takes in the acknowledgement of `segment`.
     pub fn on_ack(&mut self, now: Time, segment: &Segment) {
-        if self.standby.is_some() {
-            return self.on_ack_in_standby(now, segment);
+        let standby = if self.standby.is_some() { self.thaw(now) } else { None };
+        self.take_ack(now, segment);
+        if standby.is_some() {
+            self.stand(now, standby);
         }
+    }
+
+    /// The same while the sender is awake. The order of the steps is Linux's (`tcp_ack`).
+    fn take_ack(&mut self, now: Time, segment: &Segment) {
         if segment.ack > self.window.nxt() {
             return;
         }

@@ -3,7 +3,6 @@
 use super::scoreboard::Skip;
 use super::timer::{Kind, Timer};
 use super::{Outgoing, Sender};
-use crate::wire::Segment;
 use cclab_algo::cc::{self, News, NewsEvent, Resume, Standing};
 use cclab_algo::{Duration, Time};
 
@@ -40,18 +39,11 @@ impl Standby {
 }
 
 impl Sender {
-    /// News of the route came.
+    /// News of the route came. Before the connection is established there is nothing to stand by with.
     pub fn on_news(&mut self, now: Time, news: News) {
-        if self.open || self.standby.is_some() {
+        if self.open || self.standby.is_some() || matches!(news, News::Hops { .. }) {
             self.while_awake(now, |sender| sender.law.tell(|cc| cc.on_news(&NewsEvent { now, news })));
         }
-    }
-
-    /// Takes in an ACK while standing by.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn on_ack_in_standby(&mut self, now: Time, segment: &Segment) {
-        self.while_awake(now, |sender| sender.on_ack(now, segment));
     }
 
     /// The next segment to leave of a sender that is not open: a probe, if it stands by and one is due.
@@ -78,10 +70,18 @@ impl Sender {
         self.timer.at = standby.probe.min(standby.until);
     }
 
-    /// Does something as a sender that is awake; then stands by, or goes on, or resumes, as the law says.
+    /// Does something as a sender that is awake.
     fn while_awake<T>(&mut self, now: Time, act: impl FnOnce(&mut Sender) -> T) -> T {
         let before = self.thaw(now);
         let out = act(self);
+        self.stand(now, before);
+        out
+    }
+
+    /// Stands by, or goes on, or resumes, as the law says; `before`: how it stood by.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn stand(&mut self, now: Time, before: Option<Box<Standby>>) {
         match self.law.as_dyn().standing() {
             Standing::Standby(wish) => {
                 let standby = before.filter(|standby| standby.wish == wish);
@@ -90,7 +90,6 @@ impl Sender {
             Standing::Awake(resume) if before.is_some() => self.resume(now, &resume),
             Standing::Awake(_) => {}
         }
-        out
     }
 
     fn freeze(&mut self, now: Time, mut standby: Box<Standby>) {
@@ -102,7 +101,9 @@ impl Sender {
     }
 
     /// Everything is as it was, as if no time had passed.
-    fn thaw(&mut self, now: Time) -> Option<Box<Standby>> {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn thaw(&mut self, now: Time) -> Option<Box<Standby>> {
         let standby = self.standby.take()?;
         let stood = now.since(standby.since);
         self.open = true;
@@ -118,7 +119,10 @@ impl Sender {
     /// The route is there again, as far as the law knows.
     fn resume(&mut self, now: Time, resume: &Resume) {
         let (from, to) = resume.lost;
-        let (first, end) = (self.board.find(from), self.board.find(to.min(self.window.nxt())));
+        let (mut first, end) = (self.board.find(from), self.board.find(to.min(self.window.nxt())));
+        if to > 0 && first == self.board.tail() && !self.board.is_empty() {
+            first -= 1; // the peer has everything, but its ACKs were lost: ask for them
+        }
         let mut i = self.board.scan(first, end, Skip::Sacked);
         if i < end {
             self.probe.forget();
