@@ -30,7 +30,8 @@ def markdown(kind: str) -> str:
     rows = [f"| {kind.capitalize().removesuffix('s')} | What it is | Source | Parameters |", "|---|---|---|---|"]
     for entry in registered()[kind]:
         cells = [entry["summary"], entry["source"], ", ".join(f"`{p['name']}`" for p in entry["params"]) or "–"]
-        name = f"[{entry['name']}]({entry['name']}.md)" if kind in ("algorithms", "queues") else entry["name"]
+        has_page = kind in ("algorithms", "queues", "routing")
+        name = f"[{entry['name']}]({entry['name']}.md)" if has_page else entry["name"]
         rows.append(f"| {name} | " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows) + "\n"
 

@@ -40,7 +40,7 @@ def markdown(kind: str | None) -> str:
         "# Models\n\nMade by `make docs` from what is registered. Each page says what is modelled, what is left out,\n"
     )
     text += "and what it was compared with.\n"
-    for entries, title in (("algorithms", "Congestion controls"), ("queues", "Queues")):
+    for entries, title in (("algorithms", "Congestion controls"), ("queues", "Queues"), ("routing", "Routing")):
         text += f"\n## {title}\n\n{registry.markdown(entries)}"
     return text
 
