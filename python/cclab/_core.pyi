@@ -11,8 +11,10 @@ def check(scenario_json: str) -> str:
         cclab.ScenarioError: every mistake found, one per line: field, value, what is allowed.
     """
 
-def resolve(scenario_json: str) -> str:
+def resolve(scenario_json: str, seed: int | None = None) -> str:
     """Check a scenario and return what it comes to, as JSON: the graph, every flow on its own, numbers in SI units.
+
+    With a seed, stations stand and go as in a run with it.
 
     docs/reference/resolved.md has the fields.
 

@@ -253,12 +253,15 @@ class Scenario:
     def _json(self) -> str:  # for every run of a scenario the same
         return json.dumps(self._checked)
 
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self, seed: int | None = None) -> dict[str, Any]:
         """What it comes to: one graph of nodes and links, every flow on its own, numbers in SI units.
 
         Its fields are described in docs/reference/resolved.md.
+
+        Args:
+            seed: Stations that draw their places and ways get those of a run with this seed, as legs.
         """
-        return dict(json.loads(_core.resolve(self.to_json())))
+        return dict(json.loads(_core.resolve(self.to_json(), seed)))
 
     def key(self) -> str:
         """A hash of all that determines the scenario: equal scenarios have equal keys."""

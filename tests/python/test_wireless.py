@@ -1,5 +1,6 @@
 """Stations that share the air, as scenarios: what is read, kept and refused; what the fields come to."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,28 @@ def test_a_movement_file_that_is_not_there_or_no_text_is_named(tmp_path, monkeyp
     Path("moves.tcl").write_text(MOVES + "$node_(1) set X_ far\n")
     with pytest.raises(cclab.ScenarioError, match=r'line 6, "\$node_\(1\) set X_ far": "far" is not a number'):
         cclab.Scenario.from_dict(trace("moves.tcl"))
+
+
+def test_the_ways_of_a_run_are_told():
+    """A network that stands and goes as the stations of a run are told to has done the same."""
+    mobility = {"model": "waypoint", "speed": ["5 m/s", "20 m/s"], "pause": "1 s"}
+    network = cclab.Wireless("random", nodes=12, area=["600 m", "300 m"], mobility=mobility)
+    ends = [{"cc": "newreno", "from": 0, "to": 1}]
+    drawn = cclab.Scenario(duration="40 s", network=network, flows=ends)
+    lines = []
+    for k, station in enumerate(drawn.resolved(seed=5)["media"][0]["stations"]):
+        legs = station["motion"]["legs"]
+        assert legs[-1]["end_s"] >= 40
+        lines += [f"$node_({k}) set {axis}_ {legs[0]['from_m'][i]!r}" for i, axis in enumerate("XY")]
+        for leg in (leg for leg in legs if leg["from_m"] != leg["to_m"]):
+            (x, y), seconds = leg["to_m"], leg["end_s"] - leg["start_s"]
+            speed = math.dist(leg["from_m"], (x, y)) / seconds
+            assert 5 - 1e-6 < speed < 20 + 1e-6
+            lines.append(f'$ns_ at {leg["start_s"]!r} "$node_({k}) setdest {x!r} {y!r} {speed!r}"')
+    told = cclab.Wireless("custom", mobility={"model": "trace", "text": "\n".join(lines)})
+    runs = [s.run(seed=5).flows for s in (drawn, cclab.Scenario(duration="40 s", network=told, flows=ends))]
+    assert runs[0]["delivered_bytes"][0] > 100_000
+    assert runs[0].equals(runs[1])
 
 
 def test_a_network_of_stations_as_an_object():

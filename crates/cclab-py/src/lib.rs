@@ -46,10 +46,15 @@ mod _core {
         error::guard(py, || Ok(error::scenario_from_json(scenario_json)?.source.to_string()))
     }
 
-    /// A scenario given as JSON with everything resolved, in SI units, as JSON.
+    /// A scenario given as JSON with everything resolved, in SI units, as JSON; with a seed, stations go as they do in that run.
     #[pyfunction]
-    fn resolve(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
-        error::guard(py, || Ok(error::scenario_from_json(scenario_json)?.resolved().to_string()))
+    #[pyo3(signature = (scenario_json, seed = None))]
+    fn resolve(py: Python<'_>, scenario_json: &str, seed: Option<u64>) -> PyResult<String> {
+        error::guard(py, || {
+            let scenario = error::scenario_from_json(scenario_json)?;
+            let scenario = if let Some(seed) = seed { scenario.drawn(seed) } else { scenario };
+            Ok(scenario.resolved().to_string())
+        })
     }
 
     /// Names of the congestion controls in a scenario, given as JSON, that are written in Python.

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::app::workload::{Page, Sizes, Variate};
 use crate::net::medium::config::{Area, GaussMarkov, Mac, Motion, Phy, Place, Propagation, Radio, Station, Waypoint};
+use crate::net::medium::mobility;
 use crate::net::queue::field::{Amount, Domain, Field, Value};
 use crate::tcp::{Config, DelayedAck, Ecn, Pacing, RtoConfig};
 use cclab_algo::params::{Given, Params};
@@ -22,6 +23,15 @@ const SCHEMA: &str = "cclab.resolved/1";
 const PACKETS: Words<AppliesTo> = Words(&[("data", AppliesTo::Data), ("ack", AppliesTo::Ack), ("all", AppliesTo::All)]);
 
 impl Scenario {
+    /// This scenario with the places and ways that its stations draw in a run with this seed.
+    pub fn drawn(mut self, seed: u64) -> Scenario {
+        for medium in &mut self.media {
+            let tracks = mobility::tracks(medium, &self.nodes, seed, Time::ZERO + self.duration);
+            medium.stations.iter_mut().zip(tracks).for_each(|(station, track)| station.motion = Motion::Along(track));
+        }
+        self
+    }
+
     /// This scenario as JSON in SI units.
     pub fn resolved(&self) -> Json {
         let Scenario {

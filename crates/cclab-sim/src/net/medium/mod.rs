@@ -219,7 +219,7 @@ impl Medium {
         let names: Vec<String> = medium.stations.iter().map(|station| nodes[station.node].clone()).collect();
         let stream =
             |station: usize, what: &str| Stream::new(seed, &format!("medium/{name}/{}/{what}", names[station]));
-        let cursors = mobility::start(medium, nodes, seed, |a, b| radio.power_at(a.distance(b)) >= radio.receive);
+        let cursors = mobility::start(medium, nodes, seed, |a, b| radio.reaches(a, b));
         let reach = Reach::new(radio, cursors);
         let protocols = medium.routing.start(&reach.decoders());
         let router = |(i, protocol)| Router { protocol, rng: stream(i, "routing"), alarm: Time::NEVER };

@@ -1,6 +1,6 @@
 //! How strong a signal arrives. Powers in W, distances in m.
 
-use super::config::{Propagation, Radio};
+use super::config::{Place, Propagation, Radio};
 use cclab_algo::Duration;
 use cclab_algo::math::pow;
 use cclab_algo::rng::Stream;
@@ -15,6 +15,11 @@ pub(super) fn delay(distance: f64) -> Duration {
 }
 
 impl Radio {
+    /// Whether a frame sent at one place is strong enough to be received at another; under shadowing, half of the time.
+    pub fn reaches(&self, from: Place, to: Place) -> bool {
+        self.power_at(from.distance(to)) >= self.receive
+    }
+
     /// Power received at `distance`; the median under shadowing. Antennas have gain 1, and nothing else is lost.
     pub fn power_at(&self, distance: f64) -> f64 {
         match self.propagation {

@@ -99,6 +99,21 @@ pub fn start(medium: &Medium, nodes: &[String], seed: u64, reaches: impl Fn(Plac
     found
 }
 
+/// The ways of the stations in a run with this seed, up to the leg of a time.
+pub fn tracks(medium: &Medium, nodes: &[String], seed: u64, until: Time) -> Vec<Track> {
+    let track = |mut cursor: Cursor| {
+        let mut legs = vec![*cursor.leg(Time::ZERO)];
+        while let Some(last) = legs.last().copied().filter(|last| last.end < until) {
+            match *cursor.leg(last.end) {
+                next if next == last => break,
+                next => legs.push(next),
+            }
+        }
+        Track { legs }
+    };
+    start(medium, nodes, seed, |a, b| medium.radio.reaches(a, b)).into_iter().map(track).collect()
+}
+
 /// Whether every station reaches every other one at the start.
 fn is_connected(cursors: &mut [Cursor], reaches: &impl Fn(Place, Place) -> bool) -> bool {
     let mut rest: Vec<Place> = cursors.iter_mut().map(|cursor| cursor.place(Time::ZERO)).collect();
