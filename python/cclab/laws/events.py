@@ -27,7 +27,7 @@ def markdown() -> str:
 Made by `make docs` from what the core lists. These are the fields of the events of a law [written in
 Python](../guides/python-algorithms.md), and the keywords of one stepped by hand, `cclab.algorithms.step(NAME)`: times
 in seconds of simulated time (`_s`), rates in bit/s (`_bps`), bytes and offsets in bytes. In Rust the names are without
-the unit ([`law.rs`](../../crates/cclab-algo/src/cc/law.rs)). `None` is "not there".
+the unit ([`law`](../../crates/cclab-algo/src/law/mod.rs)). `None` is "not there".
 """
     for event in events()["events"]:
         text += f"\n## {event['hook']}({event['name']})\n\n{event['doc']}\n\n| field | type | what |\n|---|---|---|\n"
@@ -38,7 +38,7 @@ the unit ([`law.rs`](../../crates/cclab-algo/src/cc/law.rs)). `None` is "not the
 ## Congestion headers
 
 `feedback` of an ACK, and what a law asks of the routers (`request`), is a dict with `kind` and the header's own
-fields, in the header's own units ([`feedback.rs`](../../crates/cclab-algo/src/cc/feedback.rs)).
+fields, in the header's own units ([`feedback.rs`](../../crates/cclab-algo/src/law/feedback.rs)).
 
 | kind | fields |
 |---|---|

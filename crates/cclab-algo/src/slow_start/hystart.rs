@@ -3,8 +3,8 @@
 //! Source: S. Ha, I. Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55(9), 2011; the
 //! thresholds and the treatment of pacing are those of Linux `tcp_cubic.c` (6.x).
 
-use crate::cc::{AckEvent, Context};
 use crate::estimate::{Round, Rtts};
+use crate::law::{AckEvent, Context};
 use crate::units::{Duration, Time};
 
 /// Below this window (segments) nothing is looked for.

@@ -3,8 +3,8 @@
 //! Source: RFC 9406 §4.2 and §4.3, whose names are kept.
 
 use super::hystart::delay_threshold;
-use crate::cc::{AckEvent, Context};
 use crate::estimate::{Round, Rtts};
+use crate::law::{AckEvent, Context};
 use crate::units::Duration;
 
 const N_RTT_SAMPLE: u32 = 8;

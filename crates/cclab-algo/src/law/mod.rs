@@ -1,6 +1,11 @@
 //! What a congestion control is: the events that it sees, and the questions that it answers.
 
-use super::{Feedback, NewsEvent, Notices, Standing};
+mod feedback;
+mod news;
+
+pub use feedback::Feedback;
+pub use news::{News, NewsEvent, Notices, Resume, Standby, Standing};
+
 use crate::params::Flavour;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate, Time};

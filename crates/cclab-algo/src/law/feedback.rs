@@ -27,7 +27,7 @@ pub enum Feedback {
         /// Every link so far had room to spare.
         room: bool,
     },
-    /// TCP Muzha's index ([`drai`](super::drai)).
+    /// TCP Muzha's index ([`drai`](crate::cc::drai)).
     Drai {
         /// The lowest level that a router wrote; 0 is no mark.
         level: u8,
