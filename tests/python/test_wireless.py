@@ -111,3 +111,62 @@ def test_one_hop_carries_what_the_exchanges_take():
     goodput = scenario.run().flows["goodput_bps"][0]
     exchange = 352 + 304 + 304 + 80 + 300
     assert goodput == pytest.approx(1460 * 8 / (2 * exchange + 6328 + 488) * 1e6, rel=0.03)
+
+
+def wifi(wifi: dict, *flows: dict, **more: str) -> cclab.Result:
+    network = {"rate": "100 Mbit/s", "rtt": "10 ms", "wifi": wifi}
+    return cclab.Scenario.from_dict({"duration": "20 s", "network": network, "flows": list(flows), **more}).run()
+
+
+def saturated(rate: str = "60 Mbit/s", **more: object) -> dict:
+    return {"kind": "cbr", "rate": rate, **more}
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+@pytest.mark.parametrize(
+    ("profile", "exchange"),
+    [
+        # DIFS, half of CWmin slots, a packet of 1500 bytes with header and LLC, SIFS, ACK: us
+        ("802.11b", 50 + 15.5 * 20 + 1310 + 10 + 248),  # 1536 bytes at 11 Mbit/s, 14 bytes at 2
+        ("802.11a", 34 + 7.5 * 9 + 248 + 16 + 28),
+        ("802.11g", 28 + 7.5 * 9 + 254 + 10 + 34),
+        ("802.11n", 43 + 7.5 * 9 + 228 + 16 + 28),  # 1538 bytes in 48 symbols
+    ],
+)
+def test_one_station_takes_the_time_of_its_exchanges(profile, exchange, direction):
+    found = wifi({"profile": profile}, saturated(direction=direction)).flows["throughput_bps"][0]
+    assert found == pytest.approx(12_000 / exchange * 1e6, rel=0.01)
+
+
+def test_a_slow_station_slows_down_the_fast_one():
+    """Heusse et al. (2003): stations send in turns, so all get what the slow one leaves; two frames take the time of both."""
+    stations = [{"rate": "11 Mbit/s"}, {"rate": "1 Mbit/s"}]
+    up = saturated("11 Mbit/s", direction="reverse", count=2)
+    fast, slow = wifi({"profile": "802.11b", "stations": stations}, up).flows["throughput_bps"]
+    assert fast == pytest.approx(slow, rel=0.05)
+    # Bianchi (2000) for two stations: tau 0.05704; us. At 1 Mbit/s 192 us and 1536 bytes, acknowledged in 304 us.
+    tau = 0.05704
+    slow_frame = 192 + 8 * 1536
+    busy = (1310 + 10 + 248 + 50) + (slow_frame + 10 + 304 + 50)
+    idle = 20 * (1 - tau) / (2 * tau)
+    collisions = tau / (2 * (1 - tau)) * (slow_frame + 364)
+    assert (fast + slow) / 2 == pytest.approx(12_000 / (busy + 2 * (idle + collisions)) * 1e6, rel=0.03)
+
+
+def test_lost_frames_are_sent_again():
+    """With 20 % of data frames lost, one attempt in five has no answer; a packet is gone after seven: 0.2^7."""
+    result = wifi({"profile": "802.11b", "stations": [{"loss": "20%"}]}, saturated("3 Mbit/s"))
+    access_point = result.rows("stations")[0]
+    attempts = access_point["data"]
+    assert attempts > 4000
+    deviation = (0.2 * 0.8 / attempts) ** 0.5
+    assert access_point["data_retries"] / attempts == pytest.approx(0.2, abs=4 * deviation)
+    assert result.flows["throughput_bps"][0] == pytest.approx(3e6, rel=0.01)
+
+
+def test_no_station_falls_silent():
+    """A frame that is understood ends the wait for one that was not, although nobody tells the station that heard both."""
+    scenario = cclab.Scenario.load(Path(__file__).parents[1] / "scenarios" / "wifi.toml")
+    for seed in range(1, 4):
+        goodput = scenario.run(seed=seed).flows["goodput_bps"]
+        assert min(goodput) > 0.5e6, (seed, goodput)

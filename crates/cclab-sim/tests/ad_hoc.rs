@@ -33,7 +33,7 @@ fn radio(stations: Vec<Motion>, law: &str, window: u64, routing: Routing) -> Sce
     scenario.links.clear();
     let [from, to] = [0, stations.len() as u32 - 1].map(StationId);
     let ttl = if routing == ns2() { 30 } else { 64 };
-    let station = |(node, motion)| Station { node, motion };
+    let station = |(node, motion)| Station::new(node, motion);
     scenario.media = vec![Medium {
         name: "air".into(),
         stations: stations.into_iter().enumerate().map(station).collect(),

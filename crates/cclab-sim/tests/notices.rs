@@ -113,7 +113,7 @@ fn chain(seconds: f64, hops: u32, cc: &str, window: u64, routing: config::Routin
     let place = |i: u32| Place { x: f64::from(i) * 250.0, y: 0.0 };
     scenario.media = vec![Medium {
         name: "air".into(),
-        stations: (0..=hops).map(|i| Station { node: i as usize, motion: Motion::Standing(place(i)) }).collect(),
+        stations: (0..=hops).map(|i| Station::new(i as usize, Motion::Standing(place(i)))).collect(),
         radio: Radio::WAVELAN,
         mac: Mac::of("ns2-2M").expect("a profile"),
         seed: None,

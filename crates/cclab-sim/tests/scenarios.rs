@@ -357,11 +357,11 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "network.rates = '5 Mbit/s'",
-        r#"network.rates: unknown field (did you mean "rate"?); allowed: topology, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access"#,
+        r#"network.rates: unknown field (did you mean "rate"?); allowed: topology, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access, wifi"#,
     ),
     (
         "network.hops = 3",
-        "network.hops: unknown field; allowed: topology, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access",
+        "network.hops: unknown field; allowed: topology, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access, wifi",
     ),
     ("network.queue = '1 BDP'", r#"network.queue: "1 BDP" is not a table"#),
     (
@@ -433,7 +433,7 @@ const BAD: &[(&str, &str)] = &[
         r#"network.queue.T_UPDATE: unknown field (did you mean "interval"?); allowed: discipline, limit, target, interval, burst, alpha, beta, estimator, derandomise, flavour, ecn, ecn_limit, packet_size"#,
     ),
     (
-        "network.queue = { discipline = 'pie', t_update = '16 ms', max_burst = '1 s' }",
+        "network.queue = { discipline = 'pie', max_burst = '1 s', t_update = '16 ms' }",
         r#"network.queue.max_burst: unknown field (did you mean "burst"?); allowed: discipline, limit, target, interval, burst, alpha, beta, estimator, derandomise, flavour, ecn, ecn_limit, packet_size
 network.queue.t_update: unknown field (did you mean "interval"?); allowed: discipline, limit, target, interval, burst, alpha, beta, estimator, derandomise, flavour, ecn, ecn_limit, packet_size"#,
     ),

@@ -72,6 +72,8 @@ def _beyond(checked: dict[str, Any]) -> Iterator[str]:
     if network["topology"] != "dumbbell":
         yield f'network.topology: the model knows one bottleneck, "dumbbell", not "{network["topology"]}"'
         return
+    if "wifi" in network:
+        yield "network.wifi: the model knows wires"
     if network["queue"]["discipline"] != "droptail":
         yield f'network.queue.discipline: the model knows "droptail", not "{network["queue"]["discipline"]}"'
     for field, plain in (

@@ -125,7 +125,7 @@ impl FlowSpec {
 
     /// Whether it goes from right to left.
     pub(super) fn is_reverse(&self) -> bool {
-        matches!(self.ends, Ends::Routers(from, to) if from > to)
+        matches!(self.ends, Ends::Routers(from, to) if from > to) || matches!(self.ends, Ends::Wifi { up: true, .. })
     }
 
     /// The full name of a field of this entry.

@@ -6,6 +6,7 @@ use super::mesh::HOPS;
 use super::network::{BOTH_DIRECTIONS, DIRECTIONS, Ends, Graph, Node, Path};
 use super::quantity::{POSITIVE_TIME, TIME};
 use super::reader::{Kind, Mistakes, Table};
+use super::wifi::Wifi;
 use cclab_algo::Duration;
 use serde_json::Value as Json;
 
@@ -18,12 +19,15 @@ pub(super) struct Hosts {
     access: LinkSpec,
     access_delay: Duration,
     pub(super) rtt: Option<Duration>,
+    /// The hosts on the right are stations of an access point.
+    wifi: Option<Wifi>,
 }
 
 impl Hosts {
     /// Two routers, `left` and `right`.
     pub(super) fn dumbbell(t: &mut Table) -> Hosts {
-        Hosts::read(t, vec!["left".into(), "right".into()])
+        let wired = Hosts::read(t, vec!["left".into(), "right".into()]);
+        Hosts { wifi: Wifi::read(t), ..wired }
     }
 
     /// `bottlenecks` links in a row.
@@ -50,7 +54,7 @@ impl Hosts {
         let access_delay = a.or("delay", &TIME, Duration::ZERO);
         access.read_queue(&mut a);
         t.put("access", a.finish());
-        Hosts { routers, forward, reverse, access, access_delay, rtt }
+        Hosts { routers, forward, reverse, access, access_delay, rtt, wifi: None }
     }
 
     /// Reads the routers of a flow and its base RTT.
@@ -61,6 +65,11 @@ impl Hosts {
         let rtt = t.peek("rtt", &POSITIVE_TIME).or(self.rtt);
         if let Some(rtt) = rtt {
             t.put("rtt", POSITIVE_TIME.write(&rtt));
+        }
+        if let Some(wifi) = &self.wifi {
+            let up = t.or("direction", &DIRECTIONS, false);
+            let station = wifi.read_station(t);
+            return Some((Ends::Wifi { station, up }, rtt?));
         }
         let last = self.routers.len() - 1;
         let (from, to) = if self.is_dumbbell() {
@@ -77,6 +86,15 @@ impl Hosts {
 
     /// Reads the routers of an entry of the background: one pair, or both ways.
     pub(super) fn read_directions(&self, t: &mut Table) -> Option<Vec<Ends>> {
+        if let Some(wifi) = &self.wifi {
+            let station = wifi.read_station(t);
+            let [down, up] = [false, true].map(|up| Ends::Wifi { station, up });
+            return Some(match t.or("direction", &BOTH_DIRECTIONS, Some(false)) {
+                Some(false) => vec![down],
+                Some(true) => vec![up],
+                None => vec![down, up],
+            });
+        }
         let node = Node(&self.routers);
         let last = self.routers.len() - 1;
         let (from, to) = match self.is_dumbbell() {
@@ -98,6 +116,7 @@ impl Hosts {
     fn hops(flow: &FlowSpec) -> u64 {
         match flow.ends {
             Ends::Routers(from, to) => from.abs_diff(to) as u64,
+            Ends::Wifi { .. } => 1,
             Ends::Path(_) | Ends::Stations(..) => 0,
         }
     }
@@ -152,14 +171,59 @@ impl Hosts {
             graph.link(name("bottleneck"), &self.forward, left, left + 1, delays.0, around);
             graph.link(name("bottleneck-reverse"), &self.reverse, left + 1, left, delays.1, around);
         }
+        let first = graph.nodes.len();
+        graph.media.extend(self.wifi.as_ref().map(|wifi| wifi.medium(1, &mut graph.nodes)));
         for f in flows {
-            if let Ends::Routers(at, end) = f.ends {
-                let rest = self.rest(f, delays).unwrap_or_default();
-                let path = self.attach(&mut graph, at, end, rest, around);
-                graph.paths.push(path);
+            let rest = self.rest(f, delays).unwrap_or_default();
+            match f.ends {
+                Ends::Routers(at, end) => {
+                    let path = self.attach(&mut graph, at, end, rest, around);
+                    graph.paths.push(path);
+                }
+                Ends::Wifi { station, up } => {
+                    let count = self.wifi.as_ref().map_or(1, |wifi| wifi.names.len());
+                    let station = station.unwrap_or(graph.paths.len() % count);
+                    let path = self.attach_wireless(&mut graph, first + station, up, rest, around);
+                    graph.paths.push(path);
+                }
+                Ends::Path(_) | Ends::Stations(..) => {}
             }
         }
+        // A way through the air has the last place in a route there, and the first in one back, until all links have their numbers.
+        if self.wifi.is_some() {
+            let mut paths = std::mem::take(&mut graph.paths);
+            for path in &mut paths {
+                let up = path.from >= first && path.from < first + graph.media[0].stations.len() - 1;
+                let station = if up { path.from } else { path.to } - first + 1;
+                let (there, back) = (graph.crossing(0, 0, station), graph.crossing(0, station, 0));
+                let (down, rising) =
+                    if up { (&mut path.route_back, &mut path.route) } else { (&mut path.route, &mut path.route_back) };
+                down.push(there);
+                rising.insert(0, back);
+            }
+            graph.paths = paths;
+        }
         graph
+    }
+
+    /// A wired host at the left router, for a flow to or from a station; all that is left of the base RTT is delay of its links.
+    fn attach_wireless(
+        &self,
+        graph: &mut Graph,
+        station: usize,
+        up: bool,
+        rest: Duration,
+        around: &Surroundings,
+    ) -> Path {
+        let host = graph.node(format!("s{}", graph.paths.len() + 1));
+        let mut access =
+            |from, to, extra| graph.link(None, &self.access, from, to, self.access_delay * 2 + extra, around);
+        let (there, back) = (access(host, 0, rest / 2), access(0, host, rest.saturating_sub(rest / 2)));
+        let (down, rising) = ([vec![there], between(0, 1)].concat(), [between(1, 0), vec![back]].concat());
+        match up {
+            false => Path { from: host, to: station, route: down, route_back: rising },
+            true => Path { from: station, to: host, route: rising, route_back: down },
+        }
     }
 
     /// A source at one router and a sink at another; `rest` of the base RTT goes to the sink's links.

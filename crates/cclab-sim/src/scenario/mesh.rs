@@ -279,7 +279,7 @@ impl Mesh {
             .iter()
             .filter_map(|f| match &f.ends {
                 Ends::Path(path) => Some(path.clone()),
-                Ends::Routers(..) | Ends::Stations(..) => None,
+                Ends::Routers(..) | Ends::Wifi { .. } | Ends::Stations(..) => None,
             })
             .collect();
         graph

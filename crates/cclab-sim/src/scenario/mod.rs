@@ -26,6 +26,7 @@ mod record;
 mod registry;
 mod resolved;
 mod tcp;
+mod wifi;
 mod wireless;
 
 pub use crate::app::config::*;

@@ -59,6 +59,8 @@ pub(super) enum Ends {
     Routers(usize, usize),
     /// At nodes of a mesh, on this path.
     Path(Path),
+    /// At a host of its own on the left, and at this station of the access point, or the next one; from there if it goes `up`.
+    Wifi { station: Option<usize>, up: bool },
     /// At these stations of a medium; `None` is drawn.
     Stations(Option<usize>, Option<usize>),
 }
@@ -118,7 +120,7 @@ impl Network {
 
     /// Where the network is not known, neither is where a flow may be: takes every such field unseen.
     pub(super) fn skip_ends(t: &mut Table) -> Option<(Ends, Duration)> {
-        for name in ["rtt", "direction", "from", "to", "route", "path"] {
+        for name in ["rtt", "direction", "from", "to", "route", "path", "station"] {
             t.raw(name);
         }
         None

@@ -11,6 +11,7 @@ use crate::net::field::Value;
 use crate::net::medium::config::{Backoff, Mac, Phy, Propagation, Radio, Routing};
 use crate::net::medium::profile::PROFILES;
 use crate::net::medium::routing;
+use cclab_algo::Rate;
 use serde_json::{Value as Json, json};
 
 pub(super) const BACKOFFS: Words<Backoff> = Words(&[("standard", Backoff::Standard), ("ns2", Backoff::Ns2)]);
@@ -24,13 +25,14 @@ const THERE: f64 = 1.0 + 1e-9;
 
 /// Reads the MAC and the radio: a profile, and whatever differs from it.
 pub(super) fn read(t: &mut Table) -> (Mac, Radio) {
-    let mac = read_mac(t);
+    let mac = read_mac(t, PROFILES[0].name);
     let radio = read_radio(t);
     (mac, radio)
 }
 
-fn read_mac(t: &mut Table) -> Mac {
-    let mut mac = t.or("profile", &Profile, (PROFILES[0].mac)());
+/// Reads the MAC: a profile, unless written `default`, and whatever differs from it.
+pub(super) fn read_mac(t: &mut Table, default: &str) -> Mac {
+    let mut mac = t.or("profile", &Profile, Mac::of(default).unwrap_or_else(|| (PROFILES[0].mac)()));
     mac.slot = t.or("slot", &POSITIVE_TIME, mac.slot);
     mac.sifs = t.or("sifs", &POSITIVE_TIME, mac.sifs);
     mac.aifsn = t.or("aifsn", &Integer { min: 1, max: 15 }, mac.aifsn.into()) as u32;
@@ -42,14 +44,10 @@ fn read_mac(t: &mut Table) -> Mac {
     if let Phy::Dsss(preamble) = &mut mac.phy {
         *preamble = t.or("preamble", &POSITIVE_TIME, *preamble);
     }
-    for (name, rate) in [("data_rate", &mut mac.data_rate), ("basic_rate", &mut mac.basic_rate)] {
-        *rate = t.or(name, &POSITIVE_RATE, *rate);
-        if !mac.phy.rates().contains(rate) && t.sound(&[name]) {
-            let rates: Vec<String> = mac.phy.rates().iter().map(|r| (r.0 as f64 / 1e6).to_string()).collect();
-            let rate = POSITIVE_RATE.write(rate);
-            t.mistake(name, format!("{rate} is no rate of \"{}\"; allowed: {} Mbit/s", mac.profile, rates.join(", ")));
-        }
-    }
+    mac.data_rate = t.or("data_rate", &POSITIVE_RATE, mac.data_rate);
+    mac.basic_rate = t.or("basic_rate", &POSITIVE_RATE, mac.basic_rate);
+    check_rate(t, "data_rate", mac.data_rate, &mac);
+    check_rate(t, "basic_rate", mac.basic_rate, &mac);
     mac.header = t.or("header", &Integer { min: 14, max: 1000 }, mac.header.into()) as u32;
     mac.rts_threshold = t.or("rts_threshold", &RtsThreshold, mac.rts_threshold);
     mac.short_retries = t.or("short_retries", &RETRIES, mac.short_retries.into()) as u32;
@@ -59,6 +57,16 @@ fn read_mac(t: &mut Table) -> Mac {
     mac.queue = q.or("limit", &Packets, mac.queue as u64) as usize;
     t.put("queue", q.finish());
     mac
+}
+
+/// Notes that a rate is none of the PHY's.
+pub(super) fn check_rate(t: &Table, name: &'static str, rate: Rate, mac: &Mac) {
+    let rates = mac.phy.rates();
+    if !rates.contains(&rate) && t.sound(&[name]) {
+        let rates: Vec<String> = rates.iter().map(|r| (r.0 as f64 / 1e6).to_string()).collect();
+        let rate = POSITIVE_RATE.write(&rate);
+        t.mistake(name, format!("{rate} is no rate of \"{}\"; allowed: {} Mbit/s", mac.profile, rates.join(", ")));
+    }
 }
 
 /// The fields of a MAC with their values in this one, for the registry.

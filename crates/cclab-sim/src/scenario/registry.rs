@@ -192,7 +192,16 @@ const TOPOLOGIES: &[Topology] = &[
         name: "dumbbell",
         summary: "one bottleneck between two routers, hosts of each flow's own on both sides",
         source: "draft-irtf-iccrg-tcpeval-01",
-        fields: &[HOSTS, LINK],
+        fields: &[
+            HOSTS,
+            LINK,
+            &[(
+                "wifi",
+                "table",
+                "",
+                "the hosts on the right are stations of an access point: profile, stations and more",
+            )],
+        ],
     },
     Topology {
         name: "chain",

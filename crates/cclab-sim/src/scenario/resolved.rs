@@ -166,7 +166,9 @@ fn medium_json(of: &Medium) -> Json {
     let params: serde_json::Map<String, Json> = routing.params.iter().map(|(f, value)| field_json(f, value)).collect();
     json!({
         "name": name,
-        "stations": stations.iter().map(|Station { node, motion }| json!({ "node": node, "motion": motion_json(motion) })).collect::<Vec<_>>(),
+        "stations": stations.iter().map(|Station { node, motion, rate, loss }| {
+            json!({ "node": node, "motion": motion_json(motion), "rate_bps": rate.map(bps), "loss": loss })
+        }).collect::<Vec<_>>(),
         "seed": seed,
         "connected": connected,
         "radio": {

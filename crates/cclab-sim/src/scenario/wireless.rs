@@ -95,7 +95,7 @@ impl Wireless {
         if topology == Topology::Custom {
             t.put("nodes", Names.write(&nodes));
         }
-        let station = |(node, motion)| Station { node, motion };
+        let station = |(node, motion)| Station::new(node, motion);
         let stations = motions?.into_iter().enumerate().map(station).collect();
         let medium = Medium { name: "air".into(), stations, seed, connected, radio, mac, routing: routing?, arp, ttl };
         Some(Wireless { shape, nodes, medium })
@@ -163,7 +163,7 @@ fn drawn(from: Option<usize>, to: Option<usize>, count: usize, rng: &mut Stream)
 
 impl Graph {
     /// Adds a way through a medium; its number, which follows those of the links.
-    fn crossing(&mut self, medium: usize, from: usize, to: usize) -> usize {
+    pub(super) fn crossing(&mut self, medium: usize, from: usize, to: usize) -> usize {
         let [from, to] = [from, to].map(|station| StationId(station as u32));
         self.crossings.push(Crossing { medium, from, to });
         self.links.len() + self.crossings.len() - 1

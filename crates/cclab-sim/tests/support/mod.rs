@@ -128,7 +128,7 @@ pub fn radio(seconds: f64, places: &[Place], mac: Mac, flows: Vec<(Flow, u32, u3
     let mut scenario = path(seconds, link("there", None, Duration::ZERO), link("back", None, Duration::ZERO));
     scenario.nodes = (0..places.len()).map(|i| format!("n{i}")).collect();
     scenario.links.clear();
-    let station = |(node, place): (usize, &Place)| Station { node, motion: Motion::Standing(*place) };
+    let station = |(node, place): (usize, &Place)| Station::new(node, Motion::Standing(*place));
     scenario.media = vec![Medium {
         name: "air".into(),
         stations: places.iter().enumerate().map(station).collect(),

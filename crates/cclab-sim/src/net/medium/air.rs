@@ -287,6 +287,17 @@ impl Ear {
         Some(self.quiet_from().max(self.drawn) + timing.difs + timing.slot * u64::from(slots))
     }
 
+    /// The earliest that the back-off may end: a frame that is understood ends the wait for one that was not, and nobody is told.
+    #[inline]
+    pub(super) fn earliest_end(&self, now: Time, timing: &Timing) -> Option<Time> {
+        let end = self.backoff_end(timing)?;
+        if self.resync <= now {
+            return Some(end);
+        }
+        let quiet = self.frame.end.max(self.nav).max(self.engaged).max(self.drowned).max(self.drawn).max(now);
+        Some(end.min(quiet + timing.difs + timing.slot * u64::from(self.slots?)))
+    }
+
     /// How long it has been sending, receiving, sensing or kept quiet by others, up to `now`.
     pub(super) fn busy(&self, now: Time) -> Duration {
         let idle = self.idle + now.since(self.quiet_from());

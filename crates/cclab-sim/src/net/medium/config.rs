@@ -36,6 +36,17 @@ pub struct Station {
     pub node: usize,
     /// Where it is, and how it moves.
     pub motion: Motion,
+    /// Rate of the data frames between it and others, in the place of the MAC's; of two stations' rates the lower.
+    pub rate: Option<Rate>,
+    /// Probability that a data frame to it or from it is lost, for whatever reason but a collision.
+    pub loss: f64,
+}
+
+impl Station {
+    /// A station at the MAC's rate, without losses.
+    pub fn new(node: usize, motion: Motion) -> Station {
+        Station { node, motion, rate: None, loss: 0.0 }
+    }
 }
 
 /// How a station moves; [`mobility`](super::mobility) makes it a [`Track`], leg by leg.

@@ -2,7 +2,7 @@
 
 use super::air::{Arrival, EVERYBODY, Ear, UNNUMBERED};
 use super::arp::{self, Arp};
-use super::config::{Backoff, Mac, Radio};
+use super::config::{self, Backoff, Mac, Radio};
 use super::interface_queue::{Content, InterfaceQueue, Item};
 use super::{END, Medium, ParcelId, STATION, StationId};
 use crate::net::queue::drai::{self, Counted, Watch};
@@ -74,6 +74,8 @@ pub(super) struct Transmission {
 struct Service {
     item: Item,
     airtime: Duration,
+    /// How long its acknowledgement is on the air.
+    ack: Duration,
     /// By RTS and CTS.
     announced: bool,
     sequence: u16,
@@ -92,6 +94,7 @@ enum Task {
     },
     SendAck {
         to: u32,
+        airtime: Duration,
     },
     /// Sends what it has announced, when SIFS is over.
     SendData,
@@ -237,10 +240,9 @@ impl Medium {
                         self.transmit(now, at, Kind::Cts, to, self.timing.ack, nav, engaged);
                     }
                 }
-                Task::SendAck { to } => {
-                    let engaged = now + self.timing.ack;
+                Task::SendAck { to, airtime } => {
                     station.counts.acks += 1;
-                    self.transmit(now, at, Kind::Ack, to, self.timing.ack, Duration::ZERO, engaged);
+                    self.transmit(now, at, Kind::Ack, to, airtime, Duration::ZERO, now + airtime);
                 }
                 Task::SendData => {
                     if station.ear.is_idle(now) {
@@ -291,7 +293,7 @@ impl Medium {
         let station = &mut self.stations[at];
         let next = match station.task {
             Task::Nothing if station.service.is_none() => return,
-            Task::Nothing => station.ear.backoff_end(&self.timing).unwrap_or(Time::NEVER).max(now),
+            Task::Nothing => station.ear.earliest_end(now, &self.timing).unwrap_or(Time::NEVER).max(now),
             _ => station.due,
         };
         if next < station.alarm {
@@ -317,12 +319,13 @@ impl Medium {
                 }
                 Content::ArpRequest(_) | Content::ArpReply => arp::BYTES,
             };
-        let rate = if item.next.is_some() { self.mac.data_rate } else { self.mac.basic_rate };
+        let rate = item.next.map_or(self.mac.basic_rate, |next| self.rates[at].min(self.rates[next.index()]));
         let airtime = self.airtimes.of(&self.mac, bytes, rate);
+        let ack = self.airtimes.of(&self.mac, ACK, self.mac.response(rate));
         let announced = item.next.is_some() && bytes >= self.mac.rts_threshold;
         station.sequence = station.sequence.wrapping_add(1) & 0xfff;
         let sequence = station.sequence;
-        station.service = Some(Service { item, airtime, announced, sequence, arrived: false });
+        station.service = Some(Service { item, airtime, ack, announced, sequence, arrived: false });
         station.ear.settle(now, &self.timing);
         if station.ear.backoff_end(&self.timing).is_some_and(|end| end <= now) {
             station.ear.stop_backoff();
@@ -344,7 +347,7 @@ impl Medium {
             return self.send_data(now, at);
         }
         let t = &self.timing;
-        let nav = t.sifs * 3 + t.ack * 2 + service.airtime;
+        let nav = t.sifs * 3 + t.ack + service.airtime + service.ack;
         let to = service.item.next.map_or(EVERYBODY, |next| next.0);
         let engaged = now + t.rts + PROPAGATION + t.sifs + t.ack + PROPAGATION;
         station.plan(Task::AwaitCts, engaged);
@@ -356,7 +359,7 @@ impl Medium {
     /// The frame in service goes on the air.
     fn send_data(&mut self, now: Time, at: usize) {
         let station = &mut self.stations[at];
-        let Some(&Service { item, airtime, sequence, .. }) = station.service.as_ref() else { return };
+        let Some(&Service { item, airtime, ack, sequence, .. }) = station.service.as_ref() else { return };
         if let Content::Parcel(parcel) = item.content {
             let packet = &mut self.parcels[parcel].packet;
             if packet.flow != Packet::NO_FLOW {
@@ -370,10 +373,10 @@ impl Medium {
         let t = &self.timing;
         match item.next {
             Some(next) => {
-                let engaged = now + airtime + PROPAGATION + t.sifs + t.ack + PROPAGATION;
+                let engaged = now + airtime + PROPAGATION + t.sifs + ack + PROPAGATION;
                 station.plan(Task::AwaitAck, engaged);
                 station.counts.data += 1;
-                self.transmit(now, at, kind, next.0, airtime, t.sifs + t.ack, engaged);
+                self.transmit(now, at, kind, next.0, airtime, t.sifs + ack, engaged);
             }
             None => {
                 station.plan(Task::AwaitEnd, now + airtime);
@@ -400,6 +403,8 @@ impl Medium {
         transmission.ears.clear();
         transmission.asked = 0;
         let for_all = to == EVERYBODY || (self.overhears && matches!(kind, Kind::Data { .. }));
+        let is_data = matches!(kind, Kind::Data { .. }) && to != EVERYBODY;
+        let lost = self.losses.as_mut().is_some_and(|losses| is_data && losses.draw(at, to as usize));
         for neighbour in self.reach.around(now, at) {
             let start = now + neighbour.delay;
             let mut power = neighbour.power;
@@ -408,6 +413,9 @@ impl Medium {
                 if power < self.radio.sense {
                     continue;
                 }
+            }
+            if lost && neighbour.station == to {
+                power = power.min(0.5 * (self.radio.sense + self.timing.receive));
             }
             let end = start + airtime;
             let concerned = (neighbour.station == to || for_all) && power >= self.timing.receive;
@@ -454,7 +462,10 @@ impl Medium {
                         station.plan(Task::SendData, now + self.timing.sifs);
                     }
                 }
-                Kind::Data { content, sequence } if to == at => self.receive(now, me, from, sequence, content),
+                Kind::Data { content, sequence } if to == at => {
+                    let ack = nav.saturating_sub(self.timing.sifs);
+                    self.receive(now, me, from, sequence, content, ack);
+                }
                 Kind::Data { content, .. } if to == EVERYBODY => self.deliver(now, me, from, content),
                 Kind::Data { content, .. } => self.overhear(now, me, from, to, content),
                 Kind::Ack => {
@@ -481,13 +492,13 @@ impl Medium {
     }
 
     /// A data frame reaches the station that it is for.
-    fn receive(&mut self, now: Time, at: usize, from: u32, sequence: u16, content: Content) {
+    fn receive(&mut self, now: Time, at: usize, from: u32, sequence: u16, content: Content, ack: Duration) {
         let station = &mut self.stations[at];
         if station.task != Task::Nothing {
             return;
         }
         station.ear.engaged = now;
-        station.plan(Task::SendAck { to: from }, now + self.timing.sifs);
+        station.plan(Task::SendAck { to: from, airtime: ack }, now + self.timing.sifs);
         if station.is_duplicate(from, sequence) {
             station.counts.duplicates += 1;
             return;
@@ -595,6 +606,28 @@ impl Station {
                 drai.on_drop(now);
             }
         }
+    }
+}
+
+/// Data frames that are lost though nothing collides with them.
+pub(super) struct Losses {
+    /// Of each station.
+    probabilities: Vec<f64>,
+    rng: Stream,
+}
+
+impl Losses {
+    /// Those of these stations; `None` where nothing is lost.
+    pub(super) fn new(stations: &[config::Station], rng: Stream) -> Option<Losses> {
+        let probabilities: Vec<f64> = stations.iter().map(|station| station.loss).collect();
+        probabilities.iter().any(|p| *p > 0.0).then_some(Losses { probabilities, rng })
+    }
+
+    /// Whether this frame is.
+    fn draw(&mut self, from: usize, to: usize) -> bool {
+        let survives = |station: usize| 1.0 - self.probabilities[station];
+        let survives = survives(from) * survives(to);
+        survives < 1.0 && !self.rng.chance(survives)
     }
 }
 

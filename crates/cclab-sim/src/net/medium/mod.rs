@@ -23,9 +23,9 @@ use super::link::Measured;
 use crate::wire::{Body, NEWS, Packet};
 use arp::Resolution;
 use cclab_algo::rng::Stream;
-use cclab_algo::{Duration, Time};
+use cclab_algo::{Duration, Rate, Time};
 use interface_queue::{Content, Item};
-use mac::{Airtimes, Station, Timing, Transmission};
+use mac::{Airtimes, Losses, Station, Timing, Transmission};
 use notices::{Effect, Notifier};
 use reach::Reach;
 use routing::{Action, Context, Message, Routing, Why};
@@ -182,6 +182,9 @@ pub struct Medium {
     arp: bool,
     ttl: u8,
     reach: Reach,
+    /// Of each station's data frames.
+    rates: Vec<Rate>,
+    losses: Option<Losses>,
     shadows: Option<Stream>,
     stations: Vec<Station>,
     routers: Vec<Router>,
@@ -233,6 +236,8 @@ impl Medium {
             arp: *arp,
             ttl: *ttl,
             reach,
+            rates: medium.stations.iter().map(|station| station.rate.unwrap_or(mac.data_rate)).collect(),
+            losses: Losses::new(&medium.stations, Stream::new(seed, &format!("medium/{name}/losses"))),
             shadows: (radio.deviation() > 0.0).then(|| Stream::new(seed, &format!("medium/{name}/shadows"))),
             before: vec![table::Snapshot::default(); stations.len()],
             stations,

@@ -173,6 +173,19 @@ impl Mac {
         PROFILES.iter().find(|profile| profile.name == name).map(|profile| (profile.mac)())
     }
 
+    /// The rate at which a data frame of this rate is acknowledged: the basic rate, or where that is above it the highest rate below that
+    /// everybody understands, of the same kind (IEEE 802.11-2012 §9.7.6.5.2).
+    pub fn response(&self, rate: Rate) -> Rate {
+        let cck = |rate: Rate| matches!(self.phy, Phy::Dsss(_)) || is_cck(rate);
+        let same_kind = cck(rate) == cck(self.basic_rate) || !cck(rate);
+        if rate >= self.basic_rate && same_kind {
+            return self.basic_rate;
+        }
+        let mandatory: &[u64] = if cck(rate) { &[2, 1] } else { &[24, 12, 6] };
+        let fits = mandatory.iter().map(|m| Rate(m * 1_000_000)).find(|m| *m <= rate);
+        fits.unwrap_or(self.phy.lowest())
+    }
+
     /// How long a frame of this many bytes, header and check sequence included, is on the air at this rate.
     pub fn airtime(&self, bytes: u32, rate: Rate) -> Duration {
         self.phy.airtime(bytes, rate)
@@ -328,6 +341,18 @@ mod tests {
     fn acknowledgements_at_the_mandatory_rates() {
         assert_eq!([6, 12, 24].map(|rate| micros(Phy::Ofdm.airtime(14, Rate(rate * M)))), [44.0, 32.0, 28.0]);
         assert_eq!(micros(Phy::Ht { extension: Duration::ZERO }.airtime(14, Rate(24 * M))), 28.0);
+    }
+
+    /// Slow data are acknowledged slowly: 54 at 24, 18 at 12, 9 at 6, 11 and 2 at 2, 1 at 1 Mbit/s; what is protected, at 2.
+    #[test]
+    fn acknowledgements_are_no_faster_than_data() {
+        let response = |name: &str, mbps: f64| mac(name).response(Rate((mbps * 1e6) as u64)).0 / M;
+        assert_eq!([54.0, 24.0, 18.0, 9.0, 6.0].map(|rate| response("802.11a", rate)), [24, 24, 12, 6, 6]);
+        assert_eq!([11.0, 5.5, 2.0, 1.0].map(|rate| response("802.11b", rate)), [2, 2, 2, 1]);
+        assert_eq!([54.0, 11.0, 1.0].map(|rate| response("802.11g", rate)), [24, 2, 1]);
+        assert_eq!([54.0, 6.0, 11.0, 1.0].map(|rate| response("802.11g-mixed", rate)), [2, 2, 2, 1]);
+        assert_eq!([65.0, 6.5].map(|rate| response("802.11n", rate)), [24, 6]);
+        assert_eq!([2.0, 1.0].map(|rate| response("ns2-2M", rate)), [1, 1]);
     }
 
     /// IEEE 802.11-2012 table 20-30.

@@ -134,7 +134,7 @@ mod tests {
 
     /// A medium of these stations.
     pub(super) fn medium(motions: Vec<Motion>) -> Medium {
-        let station = |(node, motion)| Station { node, motion };
+        let station = |(node, motion)| Station::new(node, motion);
         Medium {
             name: "air".into(),
             stations: motions.into_iter().enumerate().map(station).collect(),
