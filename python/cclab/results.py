@@ -109,6 +109,21 @@ class Result:
         return self._some("stations")
 
     @property
+    def losses(self) -> pl.DataFrame:
+        """Every packet of a flow that was lost, and why, where `record.frames` asked for it; else empty."""
+        return self._some("losses")
+
+    @property
+    def places(self) -> pl.DataFrame:
+        """Where stations were, where `record.frames` asked for it; else empty."""
+        return self._some("places")
+
+    @property
+    def routes(self) -> pl.DataFrame:
+        """Every change of a station's route, where `record.frames` asked for it; else empty."""
+        return self._some("routes")
+
+    @property
     def samples(self) -> pl.DataFrame:
         """Flows over time; `cclab.columns` has the columns of all tables."""
         return self._table("samples")

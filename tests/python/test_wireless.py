@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cclab
@@ -170,3 +171,53 @@ def test_no_station_falls_silent():
     for seed in range(1, 4):
         goodput = scenario.run(seed=seed).flows["goodput_bps"]
         assert min(goodput) > 0.5e6, (seed, goodput)
+
+
+def recorded(network: dict, duration: str = "10 s", cc: str = "newreno") -> cclab.Result:
+    flow = {"cc": cc, "profile": "classic", "packet_size": "1500 B"}
+    return cclab.Scenario.from_dict(
+        {"duration": duration, "network": network, "flows": [flow], "record": {"frames": True, "samples": "change"}}
+    ).run(seed=1)
+
+
+def test_every_packet_that_a_station_lost_has_a_cause():
+    chain = {
+        "topology": "chain",
+        "hops": 8,
+        "wireless": {"profile": "ns2-2M", "routing": "static", "queue": {"limit": "3 packets"}},
+    }
+    result = recorded(chain)
+    for station in result.stations.to_dicts():
+        lost = result.losses.filter(pl.col("place") == station["name"])
+        assert (lost["cause"] == "queue").sum() == station["queue_drops"]
+        assert (lost["cause"] == "retries").sum() == station["rts_failures"] + station["data_failures"]
+    assert {"queue", "retries"} == set(result.losses["cause"])
+    (flow,) = result.flows.to_dicts()
+    data = result.losses.filter(pl.col("forward") & (pl.col("payload_bytes") > 0))
+    assert data.height == flow["packets_lost"]
+
+
+def test_a_station_that_has_gone_is_out_of_range():
+    away = [{"node": "n1", "at": "2 s", "to": ["250 m", "900 m"], "speed": "450 m/s"}]
+    wireless = {"profile": "ns2-2M", "routing": "static", "mobility": {"model": "moves", "moves": away}}
+    result = recorded({"topology": "chain", "hops": 2, "wireless": wireless})
+    gone = result.losses.filter(pl.col("time_s") > 4.1)
+    assert set(gone["cause"]) == {"out of range"}
+    assert set(gone["place"]) == {"n0"}
+    there = result.places.filter(pl.col("station") == "n1")
+    assert there.rows() == [(0.0, "n1", 250.0, 0.0), (2.0, "n1", 250.0, 0.0), (4.0, "n1", 250.0, 900.0)]
+
+
+def test_routes_lead_where_they_say():
+    result = recorded({"topology": "chain", "hops": 4, "wireless": {"profile": "ns2-2M", "routing": "static"}}, "1 s")
+    to = result.routes.filter(pl.col("destination") == "n4")
+    assert to.select("station", "next_hop", "hops").rows() == [(f"n{i}", f"n{i + 1}", 4 - i) for i in range(4)]
+
+
+def test_what_is_lost_on_a_wired_path_has_a_cause_too():
+    network = {"rate": "5 Mbit/s", "rtt": "40 ms", "queue": {"limit": "10 packets"}, "loss": {"data": 0.002}}
+    result = recorded({**network, "topology": "dumbbell"})
+    (link,) = result.links.filter(pl.col("name") == "bottleneck").to_dicts()
+    causes = dict(result.losses["cause"].value_counts().iter_rows())
+    assert causes == {"queue": link["drops"], "random": link["losses"]}
+    assert set(result.losses["place"]) == {"bottleneck"}

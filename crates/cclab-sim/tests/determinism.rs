@@ -37,7 +37,7 @@ fn datagrams() -> Scenario {
     scenario.warmup = Duration::from_secs(1);
     let jittered = |flow| Flow { start_jitter: ms(300), send_jitter: ms(2), ..flow };
     scenario.flows = vec![jittered(cbr("a", 3_000_000, 1000)), jittered(cbr("b", 4_000_001, 333))];
-    scenario.record = Record { samples: Sampling::OnChange, packets: true, capture: None };
+    scenario.record = Record { samples: Sampling::OnChange, packets: true, frames: false, capture: None };
     scenario
 }
 
@@ -52,6 +52,7 @@ fn connections() -> Scenario {
     scenario.record = Record {
         samples: Sampling::Every(ms(100)),
         packets: true,
+        frames: false,
         capture: Some(Capture { at_receiver: false, snaplen: Some(60) }),
     };
     scenario

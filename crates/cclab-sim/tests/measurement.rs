@@ -59,7 +59,7 @@ fn busy() -> Scenario {
     let late = Flow { start: Time::ZERO + ms(8000), stop: Some(Time::ZERO + ms(12_000)), ..cbr("cbr", 300_000, 600) };
     let jittered = Flow { send_jitter: ms(1), ..bulk("bulk", "newreno", classic(2)) };
     scenario.flows = vec![jittered, late];
-    scenario.record = Record { samples: Sampling::OnChange, packets: true, capture: None };
+    scenario.record = Record { samples: Sampling::OnChange, packets: true, frames: false, capture: None };
     scenario
 }
 

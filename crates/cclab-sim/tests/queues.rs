@@ -52,7 +52,7 @@ fn a_served_link_is_a_lazy_link() {
         let [lazy, served] = [Queue::DropTail { limit }, Queue::new(limit, codel)].map(|queue| {
             let mut scenario = bottleneck(20.0, 5_000_000, 40, queue);
             scenario.warmup = Duration::from_secs(2);
-            scenario.record = Record { samples: Sampling::OnChange, packets: true, capture: None };
+            scenario.record = Record { samples: Sampling::OnChange, packets: true, frames: false, capture: None };
             scenario.links[0].overhead = 20;
             scenario.links[0].loss =
                 vec![Loss { applies_to: AppliesTo::All, model: LossModel::Bernoulli { p: 0.002 } }];

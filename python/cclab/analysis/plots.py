@@ -59,6 +59,14 @@ STYLE: Any = {
     "path.simplify_threshold": 0.2,
 }
 _MOST_POINTS = 4000  # of one line; a minimum and a maximum stand for each stretch beyond that
+# Why packets were lost, in groups, and the mark of each: told apart by shape, too.
+_CAUSES: dict[str, tuple[str, ...]] = {
+    "contention (MAC gave up)": ("retries",),
+    "full queue": ("queue", "discipline"),
+    "no route, or next station gone": ("out of range", "no route", "no answer", "waited", "expired"),
+    "random": ("random",),
+}
+_MARKS = (("x", "#D55E00"), ("v", "#0072B2"), ("s", "#CC79A7"), ("o", "#000000"))
 _MOST_LINES = 7  # drawn and named one by one; beyond that the flows of one law are a mean and a band
 _GRID = 400  # points of these
 _MOST_TOLD = 600  # points of a series that a page can tell the value of
@@ -279,6 +287,8 @@ class Plots:
     def cwnd(self, start_s: float = 0.0, end_s: float | None = None, flows: Sequence[str] | None = None) -> Chart:
         """Congestion window over time, the slow-start threshold dashed; kilobytes.
 
+        Where `record.frames` was asked for, lost data packets are marked, by cause.
+
         Args:
             start_s: From here.
             end_s: To here; `None` is the end of the run.
@@ -286,6 +296,7 @@ class Plots:
         """
         table = self._samples("samples", "flow", start_s, end_s, flows)
         few = table["flow"].n_unique() <= _MOST_LINES
+        losses = self._result.losses
 
         def draw(axes: Axes, of: pl.DataFrame, look: dict[str, Any]) -> None:
             axes.step(*thin(of["time_s"], of["cwnd_bytes"] / 1e3), where="post", **look)
@@ -296,6 +307,8 @@ class Plots:
         def threshold(axes: Axes) -> None:
             if few and table["ssthresh_bytes"].is_finite().any():
                 axes.plot([], [], color="#666666", linestyle=(0, (3, 2)), linewidth=0.8, label="ssthresh")
+            if few and losses.height:
+                self._mark_losses(axes, table)
 
         return self._lines(table, "flow", "Congestion window (kB)", start_s, draw, threshold)
 
@@ -369,6 +382,23 @@ class Plots:
                 axes.axhline(limit * scale, **dotted) if reached else axes.plot([], [], **dotted)
 
         return self._lines(table, "link", f"Queue ({unit} waiting)", start_s, draw, ceiling)
+
+    def _mark_losses(self, axes: Axes, samples: pl.DataFrame) -> None:
+        """Marks on the windows of these samples where data packets of their flows were lost, by cause."""
+        lost = self._result.losses.filter(pl.col("forward") & (pl.col("payload_bytes") > 0))
+        at = lost.sort("time_s").join_asof(
+            samples.select("time_s", "flow", "cwnd_bytes").sort("time_s"),
+            on="time_s",
+            by="flow",
+            check_sortedness=False,
+        )
+        at = at.drop_nulls("cwnd_bytes").filter(pl.col("time_s") <= samples["time_s"].max())
+        for (name, causes), (marker, colour) in zip(_CAUSES.items(), _MARKS, strict=True):
+            of = at.filter(pl.col("cause").is_in(causes))
+            if of.height:
+                mark: Any = {"marker": marker, "color": colour, "markerfacecolor": "white", "markersize": 5}
+                x, y = of["time_s"], of["cwnd_bytes"] / 1e3
+                axes.plot(x, y, linestyle="", zorder=3, label=f"lost: {name} ({of.height})", **mark)
 
     def all(self) -> dict[str, Chart]:
         """Every figure for which there are samples, by name."""

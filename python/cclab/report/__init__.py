@@ -69,6 +69,8 @@ def _run_page(folder: Path) -> str:
     titles = {
         "cwnd": "Congestion window", "throughput": "Goodput", "rtt": "Round-trip time", "queue": "Queue",
     }  # fmt: skip
+    if result.losses.height:
+        captions["cwnd"] += " Marks are data packets that were lost, at the moment and by the cause."
     one = f" One run (n = 1, seed {result.seed}), so there is no interval."
     figures = [
         _figure(name, titles[name], captions[name] + one, chart.svg(), chart.series(), None)

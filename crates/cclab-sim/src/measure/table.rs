@@ -2,14 +2,15 @@
 //!
 //! A table is defined by `table!` beside what it is measured of: `flows`, `samples` and `signals` in `app/flow/table.rs`,
 //! `background` and `fct` in `app/background/table.rs`, `links` and `link_samples` in `net/table.rs`, `stations` in
-//! `net/medium/table.rs`, `packets` in `measure/packets.rs`, `runs` in `world/result.rs`. A new column is a line there; the digest, the numpy arrays, the
+//! `net/medium/table.rs`, `losses` in `net/losses.rs`, `places` and `routes` in `net/medium/diary.rs`, `packets` in
+//! `measure/packets.rs`, `runs` in `world/result.rs`. A new column is a line there; the digest, the numpy arrays, the
 //! reference of columns, `cclab list columns`, the backend `model` and the sweep's tables walk what [`Table`] says.
 //!
 //! Every backend fills the same tables. One that runs no simulated hosts (a real kernel's sockets behind the simulator's
 //! links, say) gives whole rows with `push_row`, in which the compiler asks it for every column; a value that it does not
 //! know is NaN.
 //!
-//! A name ends in its unit: `_s`, `_s2`, `_bps`, `_bytes`, `_packets`, `_segments`; a count or a share (`1`) and a text
+//! A name ends in its unit: `_s`, `_s2`, `_bps`, `_bytes`, `_packets`, `_segments`, `_m`; a count or a share (`1`) and a text
 //! (empty) have none. A value that does not exist is NaN.
 
 use super::Distribution;

@@ -9,6 +9,7 @@ mod delay;
 pub mod field;
 mod link;
 mod loss;
+mod losses;
 pub mod medium;
 mod pipe;
 pub mod queue;
@@ -17,20 +18,23 @@ mod table;
 
 pub use link::{Link, Outcome, Pending};
 pub use loss::Lottery;
+pub use losses::{LossRow, Losses};
 pub use medium::config::Crossing;
-pub use medium::{StationId, StationRow, Stations};
+pub use medium::{PlaceRow, Places, RouteRow, Routes, StationId, StationRow, Stations};
 pub use pipe::Pipe;
 pub use service::{Propagation, Service};
 pub use table::{LinkRow, LinkSample, LinkSamples, Links};
 
 use crate::engine::{Wheel, prefetch};
+use crate::measure::table::{Store, Text};
 use crate::measure::{EventKind, PacketLog};
 use crate::wire::{Packet, SocketId};
 use cclab_algo::Time;
 use cclab_algo::cc::Notices;
 use delay::{Count, DelayLine};
+use losses::{Cause, Loss};
 use medium::Medium;
-use medium::routing::Why;
+use std::sync::Arc;
 
 /// What is due in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +88,19 @@ pub struct Log {
     pub packets: bool,
     /// Every change of every queue.
     pub changes: bool,
+    /// Frames on the air, where stations are and how they route, and every loss.
+    pub frames: bool,
+}
+
+/// What is kept of everything, as tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Diary {
+    /// Where stations were.
+    pub places: Places,
+    /// How they routed.
+    pub routes: Routes,
+    /// What was lost.
+    pub losses: Losses,
 }
 
 /// Whom the network tells when it wants to be called again: the simulator's event queue, or a clock.
@@ -126,9 +143,10 @@ pub struct Network {
     interval: (Time, Time),
     /// What had come to each delay line when it began.
     before: Vec<Count>,
-    logs_changes: bool,
+    keeps: Log,
     /// Every packet at every link, when asked for.
     pub(crate) log: Option<Box<PacketLog>>,
+    losses: Vec<Loss>,
     names: Vec<String>,
 }
 
@@ -149,8 +167,9 @@ impl Network {
             tallies: Vec::new(),
             measured: Vec::new(),
             interval,
-            logs_changes: log.changes,
+            keeps: log,
             log: log.packets.then(Box::default),
+            losses: Vec::new(),
         }
     }
 
@@ -163,9 +182,8 @@ impl Network {
         nodes: &[String],
         seed: u64,
     ) -> Network {
-        let (from, to) = self.interval;
         for medium in media {
-            self.links.push(Hop::Medium(Box::new(Medium::new(medium, nodes, seed, from, to))));
+            self.links.push(Hop::Medium(Box::new(Medium::new(medium, nodes, seed, self.interval, self.keeps))));
             self.before.push(Count::default());
             self.names.push(medium.name.clone());
         }
@@ -335,7 +353,7 @@ impl Network {
                 if reason == Reason::LostBehind {
                     self.note(now, index, EventKind::Queued, packet);
                 }
-                self.bury(index, at, reason, packet);
+                self.bury(index, None, at, reason.into(), packet);
             }
             Outcome::Waiting { idle } => {
                 self.note(now, index, EventKind::Queued, packet);
@@ -377,9 +395,8 @@ impl Network {
             return;
         }
         let (gone, duplicated) = (std::mem::take(&mut medium.gone), std::mem::take(&mut medium.duplicated));
-        for (packet, why) in gone {
-            let reason = if why == Why::QueueFull { Reason::Dropped } else { Reason::Lost };
-            self.bury(index, now, reason, &packet);
+        for (packet, station, cause) in gone {
+            self.bury(index, Some(station), now, cause, &packet);
         }
         for flow in duplicated {
             if let Some(tally) = self.tallies.get_mut(flow as usize) {
@@ -398,7 +415,7 @@ impl Network {
             }
             match served.outcome {
                 Outcome::Queued(pending) => self.schedule(index, &pending, served.packet.flow, sink),
-                Outcome::Gone(reason, at) => self.bury(index, at, reason, &served.packet),
+                Outcome::Gone(reason, at) => self.bury(index, None, at, reason.into(), &served.packet),
                 Outcome::Through | Outcome::Waiting { .. } => unreachable!("what is served leaves the queue"),
             }
         }
@@ -420,18 +437,27 @@ impl Network {
         while let Hop::Link(link) = &mut self.links[index as usize]
             && let Some((packet, reason)) = link.take_dropped()
         {
-            self.bury(index, now, reason, &packet);
+            self.bury(index, None, now, reason.into(), &packet);
         }
     }
 
-    /// A packet is gone.
-    fn bury(&mut self, index: u32, at: Time, reason: Reason, packet: &Packet) {
+    /// A packet is gone, at a link or at a station of a medium.
+    fn bury(&mut self, index: u32, station: Option<u32>, at: Time, cause: Cause, packet: &Packet) {
         self.count_gone(at, packet);
-        let kind = match reason {
-            Reason::Dropped | Reason::Early => EventKind::Dropped,
-            Reason::Lost | Reason::LostBehind => EventKind::Lost,
-        };
-        self.note(at, index, kind, packet);
+        let dropped = matches!(cause, Cause::Queue | Cause::Discipline);
+        self.note(at, index, if dropped { EventKind::Dropped } else { EventKind::Lost }, packet);
+        if self.keeps.frames {
+            let place = station.map_or(index, |station| self.names.len() as u32 + self.first_station(index) + station);
+            self.losses.push(Loss::new(at, place, cause, packet));
+        }
+    }
+
+    /// The number of a medium's first station in the table of stations.
+    fn first_station(&self, index: u32) -> u32 {
+        self.links[..index as usize]
+            .iter()
+            .map(|hop| if let Hop::Medium(medium) = hop { medium.len() } else { 0 })
+            .sum()
     }
 
     fn count_gone(&mut self, at: Time, packet: &Packet) {
@@ -500,7 +526,7 @@ impl Network {
 
     /// Changes of queues noted so far.
     pub(crate) fn changes(&self) -> usize {
-        if self.logs_changes { self.links.iter().filter_map(Hop::link).map(Link::changes).sum() } else { 0 }
+        if self.keeps.changes { self.links.iter().filter_map(Hop::link).map(Link::changes).sum() } else { 0 }
     }
 
     /// Rows of every change of every queue before `end`, by time and link.
@@ -540,6 +566,31 @@ impl Network {
             }
         }
         table
+    }
+
+    /// What was kept of places, routes and losses, if it was: of packets before `end`, with the flows that `flow` says. `stations`
+    /// are the names of all.
+    pub(crate) fn diary(&mut self, end: Time, stations: &Arc<Text>, flow: impl Fn(u32) -> u32) -> Option<Diary> {
+        let (mut places, mut routes) = (Places::default(), Routes::default());
+        for index in 0..self.links.len() {
+            let first = self.first_station(index as u32);
+            if let Hop::Medium(medium) = &mut self.links[index] {
+                medium.fill_diary(first, &mut places, &mut routes);
+            }
+        }
+        for column in [&mut places.station, &mut routes.station, &mut routes.destination, &mut routes.next_hop] {
+            column.names = stations.clone();
+        }
+        let mut names = Text::default();
+        self.names.iter().map(String::as_str).chain(stations.iter()).for_each(|name| names.push(name));
+        let losses = Losses::of(std::mem::take(&mut self.losses), end, names, flow);
+        self.keeps.frames.then_some(Diary { places, routes, losses })
+    }
+
+    /// How many rows it has so far.
+    pub(crate) fn diary_len(&self) -> usize {
+        let kept = |hop: &Hop| if let Hop::Medium(medium) = hop { medium.diary_len() } else { 0 };
+        self.losses.len() + self.links.iter().map(kept).sum::<usize>()
     }
 
     /// Data packets that crossed the busiest link.

@@ -1,6 +1,6 @@
 //! `[record]`: what is kept beside the summary.
 
-use super::quantity::{Or, POSITIVE_TIME, Sizes, Times, Words};
+use super::quantity::{Flag, Or, POSITIVE_TIME, Sizes, Times, Words};
 use super::reader::{Kind, Mistakes, Table, show};
 use super::{Capture, Record, Sampling};
 use cclab_algo::Duration;
@@ -72,6 +72,7 @@ pub(super) fn read(t: &mut Table, duration: Option<Duration>) -> Record {
     let length = duration.unwrap_or_default();
     let samples = r.or("samples", &Samples, Sampling::Every(INTERVAL.max(length / 1000)));
     let packets = r.or("packets", &Packets::No, Packets::No);
+    let frames = r.or("frames", &Flag, false);
     let capture = (packets == Packets::Capture).then(|| Capture {
         at_receiver: r.or("point", &POINTS, false),
         snaplen: r.or("snaplen", &SNAPLEN, None).map(|n| n as u32),
@@ -82,7 +83,7 @@ pub(super) fn read(t: &mut Table, duration: Option<Duration>) -> Record {
         }
     }
     t.put("record", r.finish());
-    Record { samples, packets: packets == Packets::Table, capture }
+    Record { samples, packets: packets == Packets::Table, frames, capture }
 }
 
 /// Notes that samples at an interval would not fit into memory.

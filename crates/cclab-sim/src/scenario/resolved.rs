@@ -443,12 +443,13 @@ fn variate_json(of: &Variate) -> Json {
     }
 }
 
-fn record_json(Record { samples, packets, capture }: &Record) -> Json {
+fn record_json(Record { samples, packets, frames, capture }: &Record) -> Json {
     let capture = capture.as_ref();
     json!({
         "samples": match samples { Sampling::Off => "off", Sampling::Every(_) => "interval", Sampling::OnChange => "change" },
         "sample_interval_s": if let Sampling::Every(interval) = samples { Some(s(*interval)) } else { None },
         "packets": packets,
+        "frames": frames,
         "capture": capture.map(|Capture { at_receiver, snaplen }| {
             json!({ "point": if *at_receiver { "receiver" } else { "sender" }, "snaplen_bytes": snaplen })
         }),

@@ -296,7 +296,7 @@ mod tests {
             crossings: vec![],
             flows: flows.into_iter().enumerate().map(flow).collect(),
             background: vec![],
-            record: Recorded { samples: Sampling::Off, packets: false, capture: None },
+            record: Recorded { samples: Sampling::Off, packets: false, frames: false, capture: None },
             max_events: 1,
             source: serde_json::Value::Null,
         }

@@ -57,6 +57,8 @@ pub struct Record {
     pub samples: Sampling,
     /// Every packet at every link, as a table.
     pub packets: bool,
+    /// Every frame on the air, where stations are and how they route, and every loss, as tables.
+    pub frames: bool,
     /// A capture at one host of every flow.
     pub capture: Option<Capture>,
 }

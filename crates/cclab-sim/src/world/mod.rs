@@ -23,6 +23,7 @@ use cclab_algo::{Duration, Time};
 use config::{Sampling, Scenario};
 use recorder::Recorder;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What may be recorded, of each kind: a few gigabytes.
 #[derive(Clone, Copy)]
@@ -106,7 +107,7 @@ impl Simulation {
         let capture = scenario.record.capture.map(|c| (Capture::new(scenario, c, seed), !c.at_receiver));
         let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let record = &scenario.record;
-        let log = Log { packets: record.packets, changes: record.samples == Sampling::OnChange };
+        let log = Log { packets: record.packets, changes: record.samples == Sampling::OnChange, frames: record.frames };
         let mut network = Network::new(&scenario.links, seed, (warmup, end), log).with_media(
             &scenario.media,
             &scenario.crossings,
@@ -258,6 +259,7 @@ impl Simulation {
         let full = [
             (samples, rows, "rows", "record.samples", "write a longer interval, or \"off\""),
             (packets, rows, "rows", "record.packets", "write false, or \"pcapng\" with a small snaplen"),
+            (self.network.diary_len(), rows, "rows", "record.frames", "write false, or a shorter duration"),
             (captured, capture_bytes, "bytes", "record.packets", "write a smaller record.snaplen, or false"),
         ];
         match full.into_iter().find(|(size, most, ..)| size > most) {
@@ -597,6 +599,9 @@ impl Simulation {
             Some(_) if flow == Packet::NO_FLOW => flow,
             Some(place) => self.own as u32 + self.background.entry(place),
         };
+        let stations = self.network.stations();
+        let names = Arc::new(stations.name.clone());
+        let diary = self.network.diary(self.end, &names, of_entry);
         let packets = self.network.log.take().map(|log| log.finish(self.end, of_entry));
         let lost = |place| self.network.lost(self.own + place);
         let measured_s = self.end.since(self.warmup).as_secs_f64();
@@ -606,7 +611,8 @@ impl Simulation {
             fct,
             jain,
             links: self.network.table(),
-            stations: self.network.stations(),
+            stations,
+            diary,
             samples: self.recorder.samples,
             link_samples: self.recorder.link_samples,
             signals: self.recorder.signals,

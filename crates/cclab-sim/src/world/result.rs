@@ -3,7 +3,7 @@
 use crate::app::{BackgroundTable, CompletionTimes, FlowSamples, Flows, Signals};
 use crate::measure::table::{Store, Table, Text, table};
 use crate::measure::{Packets, digest};
-use crate::net::{LinkSamples, Links, Stations};
+use crate::net::{Diary, LinkSamples, Links, Stations};
 use std::sync::Arc;
 
 /// The result of a run.
@@ -27,6 +27,8 @@ pub struct RunResult {
     pub signals: Signals,
     /// Every packet at every link, when asked for.
     pub packets: Option<Packets>,
+    /// Frames on the air, places, routes and losses, when asked for.
+    pub diary: Option<Diary>,
     /// A pcapng file, when asked for.
     pub capture: Option<Vec<u8>>,
     /// Jain's index of the goodputs of all TCP flows that were measured, each over its own interval.
@@ -64,11 +66,12 @@ table! {
 impl RunResult {
     /// The tables, whole: those of stations and of the background where there are any, packets where they were asked for.
     pub fn into_tables(self) -> Vec<Table> {
-        let logged = self.packets.is_some();
+        let (logged, kept) = (self.packets.is_some(), self.diary.is_some());
         let mut tables = self.into_all_tables();
         tables.retain(|table| match table.name {
             "stations" | "background" | "fct" => table.rows() > 0,
             "packets" => logged,
+            "places" | "routes" | "losses" => kept,
             _ => true,
         });
         tables
@@ -83,6 +86,7 @@ impl RunResult {
         let mut runs = Runs::default();
         runs.push(&self);
         self.name_rows();
+        let diary = self.diary.unwrap_or_default();
         vec![
             runs.into_table(),
             self.flows.into_table(),
@@ -94,6 +98,9 @@ impl RunResult {
             self.link_samples.into_table(),
             self.signals.into_table(),
             self.packets.unwrap_or_default().into_table(),
+            diary.losses.into_table(),
+            diary.places.into_table(),
+            diary.routes.into_table(),
         ]
     }
 
@@ -104,11 +111,15 @@ impl RunResult {
         self.samples.flow.names = flows.clone();
         self.signals.flow.names = flows.clone();
         self.link_samples.link.names = links.clone();
+        // packets number the entries of the background after the flows
+        let mut senders = Text::clone(&flows);
+        self.background.label.iter().for_each(|label| senders.push(label));
+        let senders = Arc::new(senders);
+        if let Some(diary) = &mut self.diary {
+            diary.losses.flow.names = senders.clone();
+        }
         if let Some(packets) = &mut self.packets {
-            // packets number the entries of the background after the flows
-            let mut senders = Text::clone(&flows);
-            self.background.label.iter().for_each(|label| senders.push(label));
-            (packets.flow.names, packets.link.names) = (Arc::new(senders), links);
+            (packets.flow.names, packets.link.names) = (senders, links);
         }
     }
 }
@@ -126,13 +137,14 @@ mod tests {
     use crate::measure::table::{Column, Values};
 
     /// Units and how names end in them (docs/reference/results.md).
-    const UNITS: [(&str, &str); 7] = [
+    const UNITS: [(&str, &str); 8] = [
         ("s", "_s"),
         ("s²", "_s2"),
         ("bit/s", "_bps"),
         ("bytes", "_bytes"),
         ("packets", "_packets"),
         ("segments", "_segments"),
+        ("m", "_m"),
         ("1", ""),
     ];
 
@@ -157,7 +169,7 @@ mod tests {
     #[test]
     fn names_end_in_their_units_and_docs_are_sentences() {
         let tables = schema();
-        assert!(tables.len() == 10 && tables.iter().all(|table| table.doc.ends_with('.')));
+        assert!(tables.len() == 13 && tables.iter().all(|table| table.doc.ends_with('.')));
         for table in &tables {
             assert_eq!(table.columns.iter().find_map(mistake), None, "{}", table.name);
             let names: std::collections::HashSet<_> = table.columns.iter().map(|column| &column.name).collect();

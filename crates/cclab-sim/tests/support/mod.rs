@@ -41,7 +41,7 @@ pub fn path(seconds: f64, there: Link, back: Link) -> Scenario {
         crossings: vec![],
         flows: vec![],
         background: vec![],
-        record: Record { samples: Sampling::Off, packets: false, capture: None },
+        record: Record { samples: Sampling::Off, packets: false, frames: false, capture: None },
         max_events: 1 << 40,
         source: serde_json::Value::Null,
     }

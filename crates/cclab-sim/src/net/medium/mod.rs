@@ -6,6 +6,7 @@
 mod air;
 mod arp;
 pub mod config;
+mod diary;
 mod interface_queue;
 mod mac;
 pub mod mobility;
@@ -17,18 +18,22 @@ pub mod routing;
 mod table;
 
 pub use air::Receptions;
+pub use diary::{PlaceRow, Places, RouteRow, Routes};
 pub use table::{StationRow, Stations};
 
+use super::Log;
 use super::link::Measured;
+use super::losses::Cause;
 use crate::wire::{Body, NEWS, Packet};
 use arp::Resolution;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
+use diary::Diary;
 use interface_queue::{Content, Item};
 use mac::{Airtimes, Losses, Station, Timing, Transmission};
 use notices::{Effect, Notifier};
 use reach::Reach;
-use routing::{Action, Context, Message, Routing, Why};
+use routing::{Action, Context, Message, Routing};
 use std::collections::VecDeque;
 
 /// The number of a station within its medium.
@@ -207,22 +212,25 @@ pub struct Medium {
     before: Vec<table::Snapshot>,
     /// When to call again, and with what.
     pub(super) calls: Vec<(Time, u32)>,
-    /// Packets that are gone, and why.
-    pub(super) gone: Vec<(Packet, Why)>,
+    /// Packets that are gone, at which station, and why.
+    pub(super) gone: Vec<(Packet, u32, Cause)>,
     /// Flows of which a packet is under way twice.
     pub(super) duplicated: Vec<u32>,
+    /// What is kept of everything, when asked for.
+    diary: Option<Box<Diary>>,
     from: Time,
     to: Time,
 }
 
 impl Medium {
-    /// A medium as configured, with the names of all nodes, its draws from `seed` and its name, measured from `from` to `to`.
-    pub fn new(medium: &config::Medium, nodes: &[String], seed: u64, from: Time, to: Time) -> Medium {
+    /// A medium as configured, with the names of all nodes, its draws from `seed` and its name, measured in an interval.
+    pub fn new(medium: &config::Medium, nodes: &[String], seed: u64, (from, to): (Time, Time), log: Log) -> Medium {
         let config::Medium { name, radio, mac, arp, ttl, .. } = medium;
         let names: Vec<String> = medium.stations.iter().map(|station| nodes[station.node].clone()).collect();
         let stream =
             |station: usize, what: &str| Stream::new(seed, &format!("medium/{name}/{}/{what}", names[station]));
         let cursors = mobility::start(medium, nodes, seed, |a, b| radio.reaches(a, b));
+        let diary = log.frames.then(|| Box::new(Diary::new(cursors.clone())));
         let reach = Reach::new(radio, cursors);
         let protocols = medium.routing.start(&reach.decoders());
         let router = |(i, protocol)| Router { protocol, rng: stream(i, "routing"), alarm: Time::NEVER };
@@ -257,6 +265,7 @@ impl Medium {
             calls: Vec::new(),
             gone: Vec::new(),
             duplicated: Vec::new(),
+            diary,
             from,
             to,
         }
@@ -277,6 +286,7 @@ impl Medium {
             self.calls.push((now, OUT));
             return self.leave(now, packet);
         }
+        self.watch_routes(now, to);
         let parcel = self.parcels.insert(Parcel::between(from, to, self.ttl, *packet));
         self.forward(now, from.index(), parcel, None);
     }
@@ -312,7 +322,7 @@ impl Medium {
                     Effect::Release { at, from, parcel } => {
                         self.ask(now, at.index(), |routing, cx| routing.forward(now, parcel, from, cx));
                     }
-                    Effect::Drop { at, parcel } => self.bury(at.index(), parcel, Why::Buffer),
+                    Effect::Drop { at, parcel } => self.bury(at.index(), parcel, Cause::Waited),
                     Effect::Seek { at, to } => {
                         let query = Packet::udp(Packet::NO_FLOW as usize, now, 0, NEWS);
                         let parcel = self.parcels.insert(Parcel::between(at, to, self.ttl, query));
@@ -387,6 +397,7 @@ impl Medium {
         }
         self.actions = out;
         self.arm_router(at);
+        self.note_routes(now, at);
         if !self.notifier.effects.is_empty() {
             self.give_notice(now);
         }
@@ -418,7 +429,7 @@ impl Medium {
             Action::Drop(parcel, why) => {
                 let packet = &self.parcels[parcel].packet;
                 if !self.notifier.dropped(now, StationId(at as u32), parcel, packet, why) {
-                    self.bury(at, parcel, why);
+                    self.bury(at, parcel, why.into());
                 }
             }
             Action::RouteLost { to, parcel, repairing } => {
@@ -441,7 +452,7 @@ impl Medium {
                 Resolution::Known => {}
                 Resolution::Ask(held) => {
                     if let Some(held) = held {
-                        self.bury(at, held, Why::Unreachable);
+                        self.bury(at, held, Cause::NoAnswer);
                     }
                     return self.queue(now, at, Content::ArpRequest(next), None);
                 }
@@ -462,13 +473,14 @@ impl Medium {
         let refused = self.stations[at].queue.push(now, Item { content, next }, is_message);
         self.stations[at].watch(now, &self.timing, refused.is_some());
         if let Some(Item { content: Content::Parcel(parcel), .. }) = refused {
-            self.bury(at, parcel, Why::QueueFull);
+            self.bury(at, parcel, Cause::Queue);
         }
         self.serve(now, at);
     }
 
     /// The MAC, or nobody's answer, says that a neighbour cannot be reached.
     fn undeliverable(&mut self, now: Time, at: usize, parcel: ParcelId, next: StationId) {
+        self.look_for(now, at, next);
         self.ask(now, at, |routing, cx| routing.on_failure(now, parcel, next, cx));
     }
 
@@ -511,7 +523,7 @@ impl Medium {
                     let expired = copy.ttl == 0;
                     let copy = self.parcels.insert(copy);
                     if expired {
-                        self.bury(at, copy, Why::Expired);
+                        self.bury(at, copy, Cause::Expired);
                     } else {
                         self.forward(now, at, copy, Some(from));
                     }
@@ -532,13 +544,13 @@ impl Medium {
     }
 
     /// A parcel is gone.
-    fn bury(&mut self, at: usize, parcel: ParcelId, why: Why) {
+    fn bury(&mut self, at: usize, parcel: ParcelId, cause: Cause) {
         let packet = self.parcels.remove(parcel).packet;
         let counts = &mut self.stations[at].counts;
-        *if why == Why::QueueFull { &mut counts.queue_drops } else { &mut counts.route_drops } += 1;
+        *if cause == Cause::Queue { &mut counts.queue_drops } else { &mut counts.route_drops } += 1;
         if packet.flow != Packet::NO_FLOW {
             self.tally.gone += 1;
-            self.gone.push((packet, why));
+            self.gone.push((packet, at as u32, self.closer(cause)));
         }
     }
 
