@@ -22,6 +22,12 @@ def _case(name: str, flows: int, rate: str, rtt: str, limit: str, duration: str,
     return {"name": name, "duration": duration, "network": network, "flows": [{"cc": cc, "count": flows}]}
 
 
+def _ad_hoc(name: str, duration: str, network: dict[str, Any], flows: list[dict[str, Any]]) -> dict[str, Any]:
+    air = {"profile": "ns2-2M", "routing": {"name": "aodv"}, **network.get("wireless", {})}
+    network = {**network, "wireless": air}
+    return {"name": name, "duration": duration, "network": network, "flows": flows, "record": {"samples": "off"}}
+
+
 CASES: dict[str, dict[str, Any]] = {
     "single-800M": _case("single-800M", 1, "800 Mbit/s", "100 ms", "0.5 BDP", "60 s"),
     "flows-10": _case("flows-10", 10, "1 Gbit/s", "50 ms", "1 BDP", "10 s"),
@@ -33,6 +39,25 @@ CASES: dict[str, dict[str, Any]] = {
 # Run only when asked for by name.
 MORE: dict[str, dict[str, Any]] = {
     "long-800M": _case("long-800M", 1, "800 Mbit/s", "100 ms", "0.5 BDP", "600 s"),
+    # NewReno with a window of 32 over eight hops, AODV; the transmissions of MAC frames are what costs.
+    "adhoc-chain-8": _ad_hoc(
+        "adhoc-chain-8",
+        "500 s",
+        {"topology": "chain", "hops": 8},
+        [{"cc": "newreno", "profile": "classic", "ack_every": 1, "mss": "1460 B", "receive_buffer": "46720 B"}],
+    ),
+    # 50 stations that run about, ten constant streams.
+    "adhoc-random-50": _ad_hoc(
+        "adhoc-random-50",
+        "1000 s",
+        {
+            "topology": "random",
+            "nodes": 50,
+            "area": ["1500 m", "300 m"],
+            "wireless": {"mobility": {"model": "waypoint", "speed": ["1 m/s", "20 m/s"], "pause": "0 s"}},
+        },
+        [{"kind": "cbr", "rate": "16 kbit/s", "packet_size": "512 B", "count": 10}],
+    ),
     "python-aimd": _case("python-aimd", 1, "800 Mbit/s", "100 ms", "0.5 BDP", "60 s", "python-aimd"),
 }
 # Studies, for what it costs to keep a run; run only when asked for, too. The same as benches/sweep-10000.toml.
@@ -89,12 +114,13 @@ def measure(names: Sequence[str], repeat: int, progress: Callable[[float], None]
             progress((i * repeat + k + 1) / (len(wanted) * repeat))
         runs.sort(key=lambda run: run["cpu_s"])
         middle = runs[(repeat - 1) // 2]
-        rates = {f"{what}_per_cpu_s": middle[of] / middle["cpu_s"] for what, of in _RATES}
+        rates = {f"{what}_per_cpu_s": middle[of] / middle["cpu_s"] for what, of in _RATES if of in middle}
         rows.append({"case": name, **middle, **rates, "runs": repeat})
     return rows
 
 
-_RATES = (("packets", "data_packets"), ("events", "events"))
+_RATES = (("packets", "data_packets"), ("events", "events"), ("transmissions", "transmissions"))
+_FRAMES = ("rts", "cts", "data", "broadcasts", "acks")
 
 
 def _in_its_own_process(name: str) -> dict[str, Any]:
@@ -156,6 +182,11 @@ def tables(rows: list[dict[str, Any]], others: list[dict[str, Any]] | None) -> l
     made.caption = caption
     sweeps = [row for row in rows if row["case"] in SWEEPS]
     shown = [made] if len(sweeps) < len(rows) or not rows else []
+    if on_air := [row for row in rows if "transmissions" in row]:
+        frames = table("cclab bench: MAC frames", "Case", "|Transmissions", "|Transmissions|per CPU s")
+        for row in on_air:
+            frames.add_row(row["case"], number(row["transmissions"]), _millions(row["transmissions_per_cpu_s"]))
+        shown.append(frames)
     if sweeps:
         shown.append(_of_sweeps(sweeps))
         shown[-1].caption = caption
@@ -275,6 +306,8 @@ def main() -> None:
     result = simulation.finish()
     wall, cpu = time.perf_counter() - wall, time.process_time()  # of the whole process, as the peers' is
     figures = {"data_packets": result["data_packets"], "events": result["events"], "cpu_s": cpu, "wall_s": wall}
+    if stations := result.get("stations"):
+        figures["transmissions"] = sum(int(sum(stations[kind])) for kind in _FRAMES)
     print(json.dumps({**figures, "peak_rss_bytes": _peak_rss_bytes()}))
 
 

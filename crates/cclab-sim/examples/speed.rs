@@ -6,6 +6,8 @@
 mod support;
 
 use cclab_algo::Duration;
+use cclab_sim::net::medium::config::Routing;
+use cclab_sim::net::medium::routing::direct;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, Recovery};
 use support::*;
@@ -51,13 +53,20 @@ fn chain_of_stations() -> Scenario {
     radio(500.0, &chain(8, 250.0), mac(), vec![(bulk("newreno", "newreno", config), 0, 8)])
 }
 
-/// So many stations at random with 20 neighbours in carrier-sense range on average, a tenth of which send to another one.
+/// Cells of 20 stations in carrier-sense range on average, of which every second one sends to the next: the cost of a transmission
+/// does not depend on how many stations there are.
 fn field_of_stations(count: u32) -> Scenario {
     let mut rng = cclab_algo::rng::Stream::new(1, "places");
     let side = (f64::from(count) / 20.0 * std::f64::consts::PI).sqrt() * 550.0;
-    let places: Vec<_> = (0..count).map(|_| at(rng.uniform() * side, rng.uniform() * side)).collect();
-    let flow = |i: u32| (cbr(&format!("cbr-{i}"), 20_000, 512), i, (i * 7 + count / 2) % count);
-    radio(200.0 * 100.0 / f64::from(count), &places, mac(), (0..count).step_by(10).map(flow).collect())
+    let pair = |_| {
+        let (x, y) = (rng.uniform() * side, rng.uniform() * side);
+        [at(x, y), at(x + 100.0, y)]
+    };
+    let places: Vec<_> = (0..count / 2).flat_map(pair).collect();
+    let flow = |i: u32| (cbr(&format!("cbr-{i}"), 40_000, 512), i, i + 1);
+    let mut scenario = radio(20_000.0 / f64::from(count), &places, mac(), (0..count).step_by(2).map(flow).collect());
+    scenario.media[0].routing = Routing::new(&direct::ENTRY);
+    scenario
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]

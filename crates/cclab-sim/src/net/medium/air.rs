@@ -15,7 +15,7 @@ pub(super) const EVERYBODY: u32 = u32::MAX;
 /// The number of a frame at a station that it does not concern.
 pub(super) const UNNUMBERED: u32 = u32::MAX;
 /// Arrivals after which a station settles although nobody looks.
-const MOST: usize = 64;
+const MOST: usize = 8;
 
 /// A frame as one station gets it.
 #[derive(Clone, Copy, Debug)]
@@ -130,12 +130,12 @@ impl Ear {
         if self.pending.len() >= MOST {
             self.settle(now, timing);
         }
-        let after = self.pending.iter().rev().take_while(|other| other.start > arrival.start).count();
-        if after == 0 {
-            self.pending.push_back(arrival);
-        } else {
-            self.pending.insert(self.pending.len() - after, arrival);
+        if self.pending.back().is_none_or(|last| last.start <= arrival.start) {
+            return self.pending.push_back(arrival);
         }
+        // One from nearer by, sent later, comes first.
+        let place = self.pending.partition_point(|other| other.start <= arrival.start);
+        self.pending.insert(place, arrival);
     }
 
     /// Lives through what has begun before `now` and ended by then. At one instant ends come before beginnings.

@@ -27,8 +27,9 @@ pub(super) struct Neighbour {
 /// For every station those that may sense it.
 pub(super) struct Reach {
     radio: Radio,
-    /// How far a frame may be sensed, m.
+    /// How far a frame may be sensed, m, and with what median power at least, W.
     range: f64,
+    weakest: f64,
     /// The neighbours of each station, ascending; those of one that moves are of the moment.
     lists: Vec<Vec<Neighbour>>,
     moving: Option<Moving>,
@@ -48,7 +49,8 @@ impl Reach {
     pub(super) fn new(radio: &Radio, mut cursors: Vec<Cursor>) -> Reach {
         let range = radio.reach(radio.sense);
         let places: Vec<Place> = cursors.iter_mut().map(|cursor| cursor.place(Time::ZERO)).collect();
-        let mut reach = Reach { radio: *radio, range, lists: Vec::new(), moving: None };
+        let weakest = radio.sense / radio.luck();
+        let mut reach = Reach { radio: *radio, range, weakest, lists: Vec::new(), moving: None };
         let near = |(from, list): (usize, Vec<u32>)| {
             list.into_iter().filter_map(|to| reach.neighbour(to, places[from], places[to as usize])).collect()
         };
@@ -69,7 +71,7 @@ impl Reach {
         }
         let distance = from.distance(to);
         let power = self.radio.power_at(distance);
-        (power * self.radio.luck() >= self.radio.sense).then(|| Neighbour { station, delay: delay(distance), power })
+        (power >= self.weakest).then(|| Neighbour { station, delay: delay(distance), power })
     }
 
     /// Those that may sense a station at `now`, which is not before the last call.
