@@ -1,1 +1,1 @@
-"""What theory says: closed formulas of throughput, window and latency (`formulas`)."""
+"""What theory says: throughput, window and latency in closed form (`formulas`); 802.11 (`wireless`)."""
