@@ -72,6 +72,17 @@ class Estimate:
 
     __str__ = text
 
+    def against(self, low: float, high: float) -> str:
+        """Whether it is equivalent to what lies between two bounds, by two one-sided tests (Schuirmann 1987).
+
+        `"agrees"` if the whole interval lies between them, `"differs"` if none of it does, else `"cannot tell"`: more
+        runs would. Where there is no interval, the value decides.
+        """
+        at = (self.value, self.value) if math.isnan(self.low) else (self.low, self.high)
+        if low <= at[0] and at[1] <= high:
+            return "agrees"
+        return "differs" if at[1] < low or high < at[0] else "cannot tell"
+
 
 def mean(values: Sequence[float] | NDArray[Any], level: float = 0.95) -> Estimate:
     """Mean with Student's t interval: mean ± t(n-1) s / √n, s with n - 1.
@@ -85,6 +96,23 @@ def mean(values: Sequence[float] | NDArray[Any], level: float = 0.95) -> Estimat
         return Estimate(middle, math.nan, math.nan, n, level)
     half = t_quantile(0.5 + level / 2, n - 1) * float(np.std(x, ddof=1)) / math.sqrt(n)
     return Estimate(middle, middle - half, middle + half, n, level)
+
+
+def welch(values: Sequence[float] | NDArray[Any], s: float, n: int, level: float = 0.95) -> Estimate:
+    """Mean, with the interval of its difference from another mean, that of n values with deviation s (Welch 1947).
+
+    Raises:
+        ValueError: there are no values.
+    """
+    ours = mean(values, level)
+    if ours.n == 1 or n == 1:
+        return ours
+    a, b = float(np.var(_values(values), ddof=1)) / ours.n, s * s / n
+    if a + b == 0:
+        return ours
+    freedom = (a + b) ** 2 / (a * a / (ours.n - 1) + b * b / (n - 1))
+    half = t_quantile(0.5 + level / 2, freedom) * math.sqrt(a + b)
+    return Estimate(ours.value, ours.value - half, ours.value + half, ours.n, level)
 
 
 def bootstrap(

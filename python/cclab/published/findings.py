@@ -32,7 +32,7 @@ class Comparison:
         ci_low: Lower end of our 95 % interval; `None` where there is none.
         ci_high: Upper end.
         n: Runs that it rests on.
-        verdict: `"agrees"`, `"differs"` or `"not tested"`.
+        verdict: `"agrees"`, `"differs"`, `"cannot tell"` or `"not tested"`.
         note: Why, if it differs.
     """
 
@@ -136,11 +136,13 @@ def compare(
     values: Sequence[float],
     *,
     tolerance: float = 0.0,
+    spread: tuple[float, int] | None = None,
     note: str = "",
 ) -> Comparison:
     """A row from replications.
 
-    It agrees if the published number lies in our 95 % interval (Student's t), widened by a tolerance.
+    The verdict is that of `Estimate.against`: our 95 % interval (Student's t) and the published number with its
+    tolerance. Without a tolerance it agrees if the published number lies in our interval.
 
     Args:
         item: What it is about.
@@ -149,18 +151,25 @@ def compare(
         published: The number in the paper; `None` is not tested.
         values: Ours, one per run.
         tolerance: Relative to the published number, e.g. 0.05.
+        spread: Standard deviation and number of the runs whose mean the published number is, where they are known: the
+            verdict is then that of the difference of two means.
         note: Goes with the row.
     """
     from cclab.analysis import stats
 
     ours = stats.mean(values)
-    low, high = (ours.value, ours.value) if math.isnan(ours.low) else (ours.low, ours.high)
     verdict = "not tested"
-    if published is not None:
+    if published is not None and tolerance:
         slack = tolerance * abs(published)
-        verdict = "agrees" if low - slack <= published <= high + slack else "differs"
-        if slack:
-            note = f"Tolerance {tolerance:.3g} of the published number. {note}".strip()
+        judged = ours
+        if spread is not None:
+            judged = stats.welch(values, *spread)
+            note = f"Theirs: s = {spread[0]:g}, n = {spread[1]}. {note}".strip()
+        verdict = judged.against(published - slack, published + slack)
+        note = f"Tolerance {100 * tolerance:.3g} %. {note}".strip()
+    elif published is not None:
+        low, high = (ours.value, ours.value) if math.isnan(ours.low) else (ours.low, ours.high)
+        verdict = "agrees" if low <= published <= high else "differs"
     return Comparison(
         item, metric, unit, published, ours.value, _known(ours.low), _known(ours.high), ours.n, verdict, note
     )
