@@ -203,6 +203,21 @@ def describe(name: str) -> None:
 @click.option("--part", "parts", multiple=True, help="Only this part of it; may be given more than once.")
 def reproduce(study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...]) -> None:
     """Run the published experiment STUDY again and put its numbers beside ours."""
+    _reproduce(study, quick, out, force, parts)
+
+
+@cli.command(short_help="Compare cclab with theory and other simulators.")
+@click.argument("what", type=click.Choice(["wireless"]))
+@click.option("--quick", is_flag=True, help="Fewer points and replications, every part present.")
+@click.option("--out", type=_FOLDER, help="Folder for page, tables and figures (default out/WHAT-validation).")
+@click.option("--force", is_flag=True, help="Run again even if nothing has changed since the last time.")
+@click.option("--part", "parts", multiple=True, help="Only this part of it; may be given more than once.")
+def validate(what: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...]) -> None:
+    """Put WHAT beside formulas and ns-2.35: a verdict for each number, and a page."""
+    _reproduce(f"{what}-validation", quick, out, force, parts)
+
+
+def _reproduce(study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...]) -> None:
     from cclab import console, published
     from cclab.sweep.display import Display
 
