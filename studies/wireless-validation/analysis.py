@@ -305,21 +305,29 @@ def cross(context: Context, runs: Runs) -> Found:
     rows, tolerance = [], context.about["tolerance"]["cross"]
     for row, window in itertools.product(reference(context, "cross"), context.about["cross"]["windows"]):
         of = np.array(runs["cross", *cross_key(row), window])
-        item = f"cross, {hop(row)}, {row['flow1']} and {row['flow2']}, {row['packet_bytes']} B, window {window}"
+        item = f"cross, {hop(row)}, {row['flow1']}, {row['flow2']}"
+        setting = f"{row['packet_bytes']} B, window {window}"
         jain = of.sum(1) ** 2 / (2 * (of**2).sum(1))
         spread = ", ".join(
             f"{row[f'flow{i}']} {m:.0f}, s = {s:.0f} (ns-2 {row[f'flow{i}_kbps_mean']:.0f}, s = {row[f'flow{i}_kbps_sd']:.0f})"
             for i, m, s in zip((1, 2), of.mean(0), of.std(0, ddof=1), strict=True)
         )
-        rows.append(compare(item, "both, ns-2.35", "kbit/s", row["aggregate_kbps"], of.sum(1).tolist(), tolerance=tolerance, note=f"Each: {spread}."))  # fmt: skip
-        rows.append(compare(item, "Jain's index of a run, ns-2.35", "1", row["jain_mean_of_runs"], jain.tolist(), tolerance=tolerance))  # fmt: skip
+        both, note = of.sum(1).tolist(), f"Each: {spread}."
+        rows += [
+            compare(
+                item, f"{setting}: both, ns-2.35", "kbit/s", row["aggregate_kbps"], both, tolerance=tolerance, note=note
+            ),
+            compare(
+                item, f"{setting}: Jain, ns-2.35", "1", row["jain_mean_of_runs"], jain.tolist(), tolerance=tolerance
+            ),
+        ]
     return rows, []
 
 
 def diameter(context: Context, runs: Runs) -> Found:
     """32 hops are more than ns-2's AODV makes."""
     short, long = (totals(runs["diameter", n]) for n in (30, 64))
-    row = compare("NewReno, window 4, 32 hops, diameter 30", "goodput, ns-2.35", "kbit/s", 0.0, short)
+    row = compare("32 hops, diameter 30", "goodput, ns-2.35", "kbit/s", 0.0, short)
     held = min(long) > 0
     told = f"{np.mean(long):.1f} kbit/s (n = {len(long)})"
     return [row], [Check("With a diameter of 64 hops 32 hops do deliver", "holds" if held else "fails", told)]
