@@ -44,7 +44,8 @@ pub const FIELDS: &[Field] = &[
         time("node_traversal_time", Duration::from_millis(30), "time of a hop").at_least(Duration::from_micros(1)),
         Value::Time(Duration::from_millis(40)),
     ),
-    rfc(hops("ttl_start", 5, "hops of the first ring"), Value::Integer(1)),
+    // ns-2 has 5, but a fresh entry of its table remembers a distance of 255 hops, which is behind any ring
+    rfc(hops("ttl_start", 255, "hops of the first ring"), Value::Integer(1)),
     hops("ttl_increment", 2, "hops that the next ring is wider"),
     hops("ttl_threshold", 7, "behind a ring of so many hops the whole network is asked"),
     rfc(Field::integer("rreq_retries", 3, (0, 100), "more times that the whole network is asked"), Value::Integer(2)),

@@ -247,7 +247,7 @@ fn rings_widen_and_waits_double() {
 /// half second; then 10 s of silence.
 #[test]
 fn rings_of_ns2() {
-    let mut net = Net::chain("aodv", &[PATIENT, diameter(30)], 3);
+    let mut net = Net::chain("aodv", &[PATIENT, diameter(30), ("ttl_start", Value::Integer(5))], 3);
     net.part(1, 2);
     net.send(0, 2);
     net.run(at(25.0));
@@ -261,6 +261,17 @@ fn rings_of_ns2() {
     for (asked, expected) in asked.iter().zip(expected) {
         assert!((asked.0 - expected.0).abs() < 1e-6 && asked.1 == expected.1, "{asked:?}, not {expected:?}");
     }
+}
+
+/// ns-2.35: a fresh entry of its table was 255 hops away, so that the network is asked at once: a window of one segment carries
+/// 61.0 kbit/s over 20 hops in 50 s, of 61.5 that its exchanges allow.
+#[test]
+fn ns2_asks_the_network_at_once() {
+    let mut net = Net::chain("aodv", &[diameter(30)], 21);
+    net.send(0, 20);
+    net.run(at(0.45));
+    assert_eq!(requests(&net)[0], (0.0, 0, 30));
+    assert_eq!(net.delivered.len(), 1);
 }
 
 /// §6.4: a destination that was three hops away is looked for within five.
@@ -540,7 +551,7 @@ fn a_route_is_repaired_where_it_broke() {
 /// §6.12: with no way round, what waited is dropped and all who send this way hear it.
 #[test]
 fn a_repair_that_fails_is_told() {
-    for given in [&[RFC][..], &[NEWER]] {
+    for given in [&[RFC][..], &[NEWER, ("ttl_start", Value::Integer(5))]] {
         let mut net = Net::chain("aodv", given, 6);
         net.send(0, 5);
         net.run(at(2.0));
