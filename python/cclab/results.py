@@ -114,6 +114,11 @@ class Result:
         return self._some("losses")
 
     @property
+    def frames(self) -> pl.DataFrame:
+        """Every frame on the air, where `record.frames` asked for it; else empty."""
+        return self._some("frames")
+
+    @property
     def places(self) -> pl.DataFrame:
         """Where stations were, where `record.frames` asked for it; else empty."""
         return self._some("places")

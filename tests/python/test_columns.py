@@ -29,7 +29,7 @@ AD_HOC = {
 def test_a_run_has_the_columns_of_the_schema():
     wired, ad_hoc = (cclab.Scenario.from_dict(scenario).run() for scenario in (EVERYTHING, AD_HOC))
     for name, table in columns.tables().items():
-        result = ad_hoc if name in ("stations", "losses", "places", "routes") else wired
+        result = ad_hoc if name in ("stations", "losses", "frames", "places", "routes") else wired
         if name == "runs":
             assert {column.name for column in table.columns} == {"jain", *result.engine} - {"wall_s", "cpu_s"}
             continue

@@ -221,3 +221,51 @@ def test_what_is_lost_on_a_wired_path_has_a_cause_too():
     causes = dict(result.losses["cause"].value_counts().iter_rows())
     assert causes == {"queue": link["drops"], "random": link["losses"]}
     assert set(result.losses["place"]) == {"bottleneck"}
+
+
+def test_every_frame_is_told_and_what_became_of_it():
+    result = recorded({"topology": "chain", "hops": 8, "wireless": {"profile": "ns2-2M", "routing": "static"}})
+    frames = result.frames
+    counted = dict(frames.group_by("kind").len().iter_rows())
+    for kind in ("rts", "cts", "data"):
+        assert counted[kind] == result.stations[kind].sum()
+    assert counted["ack"] == result.stations["acks"].sum()
+    # at 1 Mbit/s: an RTS of 20, a CTS and an ACK of 14 bytes, each behind a preamble of 192 us
+    length = frames.select("kind", us=((pl.col("end_s") - pl.col("time_s")) * 1e6).round(3)).unique()
+    short = {kind: us for kind, us in length.rows() if kind in ("rts", "cts", "ack")}
+    assert short == {"rts": 192 + 160, "cts": 192 + 112, "ack": 192 + 112}
+    # nobody answers an RTS that he did not hear, and who hears an ACK has sent the frame before
+    heard = dict(frames.filter(pl.col("outcome") == "received").group_by("kind").len().iter_rows())
+    assert counted["cts"] <= heard["rts"] < counted["rts"]
+    assert counted["ack"] <= heard["data"] <= counted["data"] <= heard["cts"]
+    # in a chain with a hop of 250 m, one who sends or hears a neighbour's neighbour is all that can spoil a frame
+    assert set(frames["outcome"]) <= {"received", "collided", "deaf", "under way"}
+    for at in frames.filter(pl.col("outcome") == "deaf").to_dicts():
+        own = frames.filter((pl.col("station") == at["to"]) & (pl.col("time_s") < at["end_s"] + 1e-6))
+        assert (own["end_s"] > at["time_s"] - 1e-9).any()
+
+
+def test_pictures_of_a_network_of_stations():
+    result = recorded({"topology": "chain", "hops": 8, "wireless": {"profile": "ns2-2M", "routing": "static"}})
+    words = [text.get_text() for text in result.plot.map(5.0).legends[0].get_texts()]
+    assert words == ["source is decoded within 250 m", "source is sensed within 550 m", "newreno-1: 8 hops"]
+    chart = result.plot.transmissions(1.0, 0.05)
+    told = {one["name"]: one["points"] for one in chart.series()["series"]}
+    inside = result.frames.filter((pl.col("end_s") >= 1.0) & (pl.col("time_s") <= 1.05))
+    assert len(told["RTS"]) == pytest.approx((inside["kind"] == "rts").sum(), abs=2)
+    assert told["RTS"][0][3] in set(result.stations["name"])
+    with pytest.raises(cclab.ResultError, match="a shorter length_s"):
+        result.plot.transmissions(0.0, 10.0)
+    silent = cclab.Scenario.from_dict(
+        {"duration": "1 s", "network": {"rate": "1 Mbit/s", "rtt": "9 ms"}, "flows": FLOWS}
+    )
+    with pytest.raises(cclab.ResultError, match="frames = true"):
+        silent.run().plot.map()
+
+
+def test_a_map_shows_where_a_station_is_at_that_moment():
+    away = [{"node": "n1", "at": "2 s", "to": ["250 m", "900 m"], "speed": "450 m/s"}]
+    wireless = {"profile": "ns2-2M", "routing": "static", "mobility": {"model": "moves", "moves": away}}
+    chart = recorded({"topology": "chain", "hops": 2, "wireless": wireless}).plot.map(3.0)
+    (stations,) = (line for line in chart.axes[0].lines if line.get_linestyle() == "None")
+    assert stations.get_xydata().tolist() == [[0, 0], [250, 450], [500, 0]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import StepPatch
+from matplotlib.patches import Circle, FancyArrowPatch, StepPatch
 from matplotlib.ticker import FixedLocator
 
 from cclab import folders
@@ -67,6 +68,23 @@ _CAUSES: dict[str, tuple[str, ...]] = {
     "random": ("random",),
 }
 _MARKS = (("x", "#D55E00"), ("v", "#0072B2"), ("s", "#CC79A7"), ("o", "#000000"))
+# Frames: colour and height of the bar.
+_FRAMES: dict[str, tuple[str, float]] = {
+    "RTS": ("#56B4E9", 0.4),
+    "CTS": ("#009E73", 0.4),
+    "DATA": ("#0072B2", 0.75),
+    "ACK": ("#E69F00", 0.4),
+    "broadcast": ("#CC79A7", 0.75),
+}
+# What became of them, if nothing good, and its mark.
+_MISSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "collided at its receiver": (("collided",), "x"),
+    "its receiver was sending": (("deaf",), "D"),
+    "too weak, or lost at random": (("too weak", "lost"), "o"),
+    "received by nobody": (("missed",), "s"),
+}
+_MOST_FRAMES = 1000
+_MOST_NAMED = 60  # stations
 _MOST_LINES = 7  # drawn and named one by one; beyond that the flows of one law are a mean and a band
 _GRID = 400  # points of these
 _MOST_TOLD = 600  # points of a series that a page can tell the value of
@@ -400,6 +418,154 @@ class Plots:
                 x, y = of["time_s"], of["cwnd_bytes"] / 1e3
                 axes.plot(x, y, linestyle="", zorder=3, label=f"lost: {name} ({of.height})", **mark)
 
+    def map(self, at_s: float | None = None) -> Chart:
+        """Where stations are at a moment, how far their radio reaches, and the routes of the flows; metres.
+
+        An arrow is a hop as the station itself would take it then; a dotted one leads out of range.
+
+        Args:
+            at_s: The moment; `None` is the middle of the run.
+
+        Raises:
+            ResultError: there are no stations, or `record.frames` was not asked for.
+        """
+        result = self._result
+        at = result.engine["simulated_s"] / 2 if at_s is None else at_s
+        places = _places(self._recorded("places"), at)
+        medium, ways = self._ways(at)
+        with styled():
+            chart = Chart(6.4, 4.4)
+            axes = chart.add_subplot()
+            named: dict[str, Any] = {}
+            for place in {way[0]: places[way[0]] for way, _ in ways.values()}.values():
+                for reach, dashes in (("range_m", (0, (4, 2))), ("sense_range_m", (0, (1, 2)))):
+                    axes.add_patch(Circle(place, medium["radio"][reach], fill=False, color="#888888", linestyle=dashes))
+            for verb, reach, dashes in (
+                ("decoded", "range_m", (0, (4, 2))), ("sensed", "sense_range_m", (0, (1, 2)))
+            ):  # fmt: skip
+                text = f"source is {verb} within {medium['radio'][reach]:.0f} m"
+                named[text] = Line2D([], [], color="#888888", linestyle=dashes, linewidth=1)
+            for number, (label, (way, whole)) in enumerate(list(ways.items())[:_MOST_LINES]):
+                colour = look(number)["color"]
+                bend = f"arc3,rad={0.06 * (number + 1)}"  # routes that share a hop stay apart
+                for one, other in pairwise(way):
+                    hop: Any = {"arrowstyle": "-|>", "mutation_scale": 10, "linewidth": 1.6, "connectionstyle": bend}
+                    far = float(np.hypot(*np.subtract(places[one], places[other]))) > medium["radio"]["range_m"]
+                    axes.add_patch(
+                        FancyArrowPatch(
+                            places[one],
+                            places[other],
+                            color=colour,
+                            linestyle=":" if far else "-",
+                            shrinkA=4,
+                            shrinkB=4,
+                            **hop,
+                        )
+                    )
+                hops = f"{len(way) - 1} hop" + ("" if len(way) == 2 else "s")
+                named[f"{label}: {hops if whole else 'no route'}"] = Line2D([], [], color=colour, linewidth=1.6)
+            xy = np.array(list(places.values()))
+            stations = axes.plot(*xy.T, "o", color="#333333", markersize=4)
+            chart.name("station", *stations)
+            if len(places) <= _MOST_NAMED:
+                for name, place in places.items():
+                    axes.annotate(name, place, (4, 5), textcoords="offset points", fontsize=8)
+            axes.set_aspect("equal", "datalim")
+            axes.margins(0.08)
+            axes.set_xlabel("x (m)")
+            axes.set_ylabel("y (m)")
+            axes.set_title(f"{result.name}, seed {result.seed}, at {at:.4g} s", color="#555555")
+            chart.legend_below(named)
+        return chart
+
+    def transmissions(self, start_s: float | None = None, length_s: float = 0.06) -> Chart:
+        """Who sent what when: a bar for each frame on the air, crossed if its receiver did not get it; milliseconds.
+
+        Args:
+            start_s: From here; `None` looks at the first packet that a station gave up, or at the middle.
+            length_s: How long.
+
+        Raises:
+            ResultError: `record.frames` was not asked for, or the window has too many frames to tell them apart.
+        """
+        result, frames = self._result, self._recorded("frames")
+        if start_s is None:
+            lost = result.losses.filter(pl.col("cause") == "retries")["time_s"]
+            start_s = lost[0] - 0.9 * length_s if len(lost) else (result.engine["simulated_s"] - length_s) / 2
+        start = max(start_s, 0.0)
+        frames = frames.filter((pl.col("end_s") >= start) & (pl.col("time_s") <= start + length_s))
+        if frames.height > _MOST_FRAMES:
+            raise ResultError(
+                f"{frames.height} frames in {_seconds(length_s)}; at most {_MOST_FRAMES}: a shorter length_s"
+            )
+        involved = set(frames["station"]) | set(frames["to"].drop_nulls())
+        rows = {n: i for i, n in enumerate(n for n in result.stations["name"] if n in involved)}
+        with styled():
+            chart = Chart(6.4, 1.6 + 0.3 * max(len(rows), 4))
+            axes = chart.add_subplot()
+            x, end = ((frames[c].to_numpy() - start) * 1e3 for c in ("time_s", "end_s"))
+            row = np.array([rows[name] for name in frames["station"]], float)
+            aim = np.array([rows.get(name, np.nan) for name in frames["to"]], float)
+            for kind, (colour, height) in _FRAMES.items():
+                of = (frames["kind"] == kind.lower()).to_numpy()
+                if of.any():
+                    axes.barh(row[of], (end - x)[of], height, x[of], color=colour, linewidth=0, label=kind)
+                    axes.vlines(end[of], row[of], aim[of], color=colour, linewidth=0.6, alpha=0.7)
+            for text, (outcomes, mark) in _MISSED.items():
+                of = frames["outcome"].is_in(outcomes).to_numpy()
+                if of.any():
+                    axes.plot(((x + end) / 2)[of], row[of], mark, color="black", markersize=5, label=text, zorder=4,
+                              markerfacecolor="white")  # fmt: skip
+            for at in result.losses.filter(pl.col("time_s").is_between(start, start + length_s)).to_dicts():
+                if at["place"] in rows:
+                    axes.plot((at["time_s"] - start) * 1e3, rows[at["place"]], "v", color="#D55E00", markersize=7,
+                              zorder=5, label="packet is lost here")  # fmt: skip
+            axes.set_yticks(list(rows.values()), list(rows))
+            axes.set_ylim(len(rows) - 0.5, -0.5)
+            axes.set_xlim(0, length_s * 1e3)
+            axes.set_xlabel(f"Time since {start:.4f} s (ms)")
+            axes.set_ylabel("Station that sends")
+            axes.set_title(f"{result.name}, seed {result.seed}", color="#555555")
+            chart.legend_below()
+        return chart
+
+    def _recorded(self, name: str) -> pl.DataFrame:
+        table: pl.DataFrame = getattr(self._result, name)
+        if not table.height:
+            raise ResultError(f"no {name} of stations were recorded; ask for them with record = {{ frames = true }}")
+        return table
+
+    @cached_property
+    def _resolved(self) -> dict[str, Any]:
+        from cclab.scenario import Scenario
+
+        return Scenario.from_dict(self._result.scenario).resolved()
+
+    def _ends(self, label: str) -> tuple[str, str] | None:
+        """The stations where packets of a flow enter a medium, and leave it."""
+        resolved = self._resolved
+        flow = resolved["flows"][self._result.flows["label"].to_list().index(label)]
+        for number in flow["route"]:
+            if number >= len(resolved["links"]):
+                crossing = resolved["crossings"][number - len(resolved["links"])]
+                stations = resolved["media"][crossing["medium"]]["stations"]
+                one, other = (resolved["nodes"][stations[crossing[end]]["node"]] for end in ("from", "to"))
+                return one, other
+        return None
+
+    def _ways(self, at_s: float) -> tuple[dict[str, Any], dict[str, tuple[list[str], bool]]]:
+        """The medium; stations that a packet of each flow would pass at a moment, and whether they lead to its end."""
+        now = self._result.routes.filter(pl.col("time_s") <= at_s)
+        hops = {(station, to): hop for station, to, hop in now.select("station", "destination", "next_hop").rows()}
+        ways: dict[str, tuple[list[str], bool]] = {}
+        for label in self._result.flows["label"]:
+            if (ends := self._ends(label)) is not None:
+                way = [ends[0]]
+                while (hop := hops.get((way[-1], ends[1]))) is not None and hop not in way:
+                    way.append(hop)
+                ways[label] = way, way[-1] == ends[1]
+        return self._resolved["media"][0], ways
+
     def all(self) -> dict[str, Chart]:
         """Every figure for which there are samples, by name."""
         charts: dict[str, Chart] = {}
@@ -407,6 +573,8 @@ class Plots:
             charts |= {"cwnd": self.cwnd(), "throughput": self.throughput(), "rtt": self.rtt()}
         if self._result.link_samples.height:
             charts["queue"] = self.queue()
+        if self._result.frames.height:
+            charts |= {"map": self.map(), "transmissions": self.transmissions()}
         return charts
 
     def _queue_scale(self, links: Sequence[str]) -> tuple[str, float, str, float | None]:
@@ -536,6 +704,15 @@ def _resampled(of: pl.DataFrame, draw: Callable[..., None], grid: NDArray[Any]) 
     values = np.full(len(grid), np.nan)
     values[known] = line.y[at[known]]
     return values
+
+
+def _places(table: pl.DataFrame, at_s: float) -> dict[str, tuple[float, float]]:
+    """Where each station is at a moment."""
+    found = {}
+    for (name,), of in table.group_by("station", maintain_order=True):
+        time, x, y = (of[column].to_numpy() for column in ("time_s", "x_m", "y_m"))
+        found[str(name)] = (float(np.interp(at_s, time, x)), float(np.interp(at_s, time, y)))
+    return found
 
 
 def look(index: int) -> dict[str, Any]:

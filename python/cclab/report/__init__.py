@@ -65,9 +65,13 @@ def _run_page(folder: Path) -> str:
         "throughput": "Payload delivered in order to the application.",
         "rtt": "Samples of the sender.",
         "queue": "What waits at the queues that matter; dotted, their limit.",
+        "map": "Stations, how far flows' sources reach, and the routes at that moment; a dotted hop is out of range.",
+        "transmissions": "A bar is a frame on the air, in the row of its sender; a thin line leads to its receiver. "
+        "An RTS without a cross and without an answer was heard by a station that others kept quiet.",
     }
     titles = {
         "cwnd": "Congestion window", "throughput": "Goodput", "rtt": "Round-trip time", "queue": "Queue",
+        "map": "Stations and routes", "transmissions": "Who sends when",
     }  # fmt: skip
     if result.losses.height:
         captions["cwnd"] += " Marks are data packets that were lost, at the moment and by the cause."

@@ -20,7 +20,7 @@ pub use link::{Link, Outcome, Pending};
 pub use loss::Lottery;
 pub use losses::{LossRow, Losses};
 pub use medium::config::Crossing;
-pub use medium::{PlaceRow, Places, RouteRow, Routes, StationId, StationRow, Stations};
+pub use medium::{FrameRow, Frames, PlaceRow, Places, RouteRow, Routes, StationId, StationRow, Stations};
 pub use pipe::Pipe;
 pub use service::{Propagation, Service};
 pub use table::{LinkRow, LinkSample, LinkSamples, Links};
@@ -95,6 +95,8 @@ pub struct Log {
 /// What is kept of everything, as tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diary {
+    /// Frames on the air.
+    pub frames: Frames,
     /// Where stations were.
     pub places: Places,
     /// How they routed.
@@ -571,20 +573,25 @@ impl Network {
     /// What was kept of places, routes and losses, if it was: of packets before `end`, with the flows that `flow` says. `stations`
     /// are the names of all.
     pub(crate) fn diary(&mut self, end: Time, stations: &Arc<Text>, flow: impl Fn(u32) -> u32) -> Option<Diary> {
-        let (mut places, mut routes) = (Places::default(), Routes::default());
+        let mut diary = Diary::default();
         for index in 0..self.links.len() {
             let first = self.first_station(index as u32);
             if let Hop::Medium(medium) = &mut self.links[index] {
-                medium.fill_diary(first, &mut places, &mut routes);
+                medium.fill_diary(first, &mut diary, &flow);
             }
         }
-        for column in [&mut places.station, &mut routes.station, &mut routes.destination, &mut routes.next_hop] {
+        let Diary { frames, places, routes, .. } = &mut diary;
+        let (routes, frames) = (
+            [&mut routes.station, &mut routes.destination, &mut routes.next_hop],
+            [&mut frames.station, &mut frames.to],
+        );
+        for column in [&mut places.station].into_iter().chain(routes).chain(frames) {
             column.names = stations.clone();
         }
         let mut names = Text::default();
         self.names.iter().map(String::as_str).chain(stations.iter()).for_each(|name| names.push(name));
-        let losses = Losses::of(std::mem::take(&mut self.losses), end, names, flow);
-        self.keeps.frames.then_some(Diary { places, routes, losses })
+        diary.losses = Losses::of(std::mem::take(&mut self.losses), end, names, flow);
+        self.keeps.frames.then_some(diary)
     }
 
     /// How many rows it has so far.

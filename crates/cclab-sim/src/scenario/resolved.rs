@@ -182,6 +182,8 @@ fn medium_json(of: &Medium) -> Json {
             "power_w": power,
             "wavelength_m": wavelength,
             "antenna_height_m": height,
+            "range_m": radio.range(*receive),
+            "sense_range_m": radio.range(*sense),
             "receive_threshold_w": receive,
             "sense_threshold_w": sense,
             "capture": capture,

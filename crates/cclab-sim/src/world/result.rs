@@ -71,7 +71,7 @@ impl RunResult {
         tables.retain(|table| match table.name {
             "stations" | "background" | "fct" => table.rows() > 0,
             "packets" => logged,
-            "places" | "routes" | "losses" => kept,
+            "frames" | "places" | "routes" | "losses" => kept,
             _ => true,
         });
         tables
@@ -99,6 +99,7 @@ impl RunResult {
             self.signals.into_table(),
             self.packets.unwrap_or_default().into_table(),
             diary.losses.into_table(),
+            diary.frames.into_table(),
             diary.places.into_table(),
             diary.routes.into_table(),
         ]
@@ -117,6 +118,7 @@ impl RunResult {
         let senders = Arc::new(senders);
         if let Some(diary) = &mut self.diary {
             diary.losses.flow.names = senders.clone();
+            diary.frames.flow.names = senders.clone();
         }
         if let Some(packets) = &mut self.packets {
             (packets.flow.names, packets.link.names) = (senders, links);
@@ -169,7 +171,7 @@ mod tests {
     #[test]
     fn names_end_in_their_units_and_docs_are_sentences() {
         let tables = schema();
-        assert!(tables.len() == 13 && tables.iter().all(|table| table.doc.ends_with('.')));
+        assert!(tables.len() == 14 && tables.iter().all(|table| table.doc.ends_with('.')));
         for table in &tables {
             assert_eq!(table.columns.iter().find_map(mistake), None, "{}", table.name);
             let names: std::collections::HashSet<_> = table.columns.iter().map(|column| &column.name).collect();

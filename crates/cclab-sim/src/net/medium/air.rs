@@ -79,6 +79,8 @@ pub(super) struct Ear {
     state: State,
     /// The frame that was received last, until it is asked for.
     heard: u32,
+    /// The frame that was lost last because the station was sending.
+    deaf: u32,
     /// The medium is reserved until then.
     pub(super) nav: Time,
     /// A frame that could not be understood is waited for until then (the standard's; ns-2 puts that into the NAV).
@@ -110,6 +112,7 @@ impl Ear {
             frame,
             state: State::Quiet,
             heard: UNNUMBERED,
+            deaf: UNNUMBERED,
             nav: Time::ZERO,
             resync: Time::ZERO,
             drowned: Time::ZERO,
@@ -216,8 +219,16 @@ impl Ear {
         *match state {
             _ if frame.power < timing.receive => &mut self.counts.sensed,
             State::Collided => &mut self.counts.collided,
-            _ => &mut self.counts.deaf,
+            _ => {
+                self.deaf = frame.number;
+                &mut self.counts.deaf
+            }
         } += 1;
+    }
+
+    /// Whether this transmission, which has just ended here, was lost because the station was sending; else another one drowned it.
+    pub(super) fn was_deaf(&self, number: u32) -> bool {
+        self.deaf == number
     }
 
     /// Whether this transmission, which has just ended here, was received.

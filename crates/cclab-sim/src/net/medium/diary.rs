@@ -1,12 +1,17 @@
-//! What a medium keeps of everything that happens in it, when asked to: where stations are and how they route.
+//! What a medium keeps of everything that happens in it, when asked to: frames on the air, where stations are, how they route.
 
+use super::air::EVERYBODY;
 use super::config::Place;
+use super::interface_queue::Content;
+use super::mac::{Kind, Transmission};
 use super::mobility::Cursor;
 use super::reach::Neighbour;
-use super::{Medium, StationId};
-use crate::measure::table::{Index, table};
+use super::{Medium, Parcel, StationId};
+use crate::measure::table::{Index, Names, table};
+use crate::net::Diary as Tables;
 use crate::net::losses::Cause;
-use cclab_algo::Time;
+use crate::wire::{Body, Packet};
+use cclab_algo::{Duration, Time};
 
 /// Places, and the routes to where flows go.
 pub(super) struct Diary {
@@ -15,12 +20,31 @@ pub(super) struct Diary {
     /// Where packets of flows leave the medium, and the way there from every station.
     watched: Vec<(StationId, Vec<Hop>)>,
     routes: Vec<Route>,
+    frames: Vec<Frame>,
+    /// The row of each transmission, by its number.
+    rows: Vec<u32>,
     /// The neighbour that cannot be reached is too far away.
     pub(super) beyond: bool,
 }
 
 /// The next station, and how many hops it is.
 type Hop = Option<(StationId, u8)>;
+
+/// A frame on the air.
+#[derive(Clone)]
+pub(crate) struct Frame {
+    start: Time,
+    end: Time,
+    from: u32,
+    to: u32,
+    flow: u32,
+    kind: &'static str,
+    carries: &'static str,
+    outcome: &'static str,
+    receivers: u32,
+    received: u32,
+    attempt: u32,
+}
 
 /// How a station would send to another, from a time on.
 pub(crate) struct Route {
@@ -46,6 +70,37 @@ table! {
 }
 
 table! {
+    /// Every frame on the air, where `record.frames` asks for it.
+    "frames": Frames of FrameRow from f, &Frame;
+
+    /// When it begins at the sender.
+    time_s: Vec<f64>, "s" = f.start.as_secs_f64();
+    /// When it ends there.
+    end_s: Vec<f64>, "s" = f.end.as_secs_f64();
+    /// Name of the station that sends it.
+    station: Index, "" = f.from;
+    /// Name of the station that it is for; none is all.
+    to: Index, "" = f.to;
+    /// Its kind: `rts`, `cts`, `data`, `ack`, or `broadcast`.
+    kind: Names, "" = f.kind;
+    /// What it carries or announces: `data` of a flow, or a packet without any, `ack`; a message of `routing`, a `notice` to a sender,
+    /// `arp`; a CTS and an ACK nothing, `-`.
+    carries: Names, "" = f.carries;
+    /// Name of the flow, or of the background's entry, that it carries a packet of.
+    flow: Index, "" = f.flow;
+    /// What became of it where it was to be received: `received`, `collided` with another, or the station was `deaf` because it sent
+    /// itself; `lost` by the given probability; `too weak` there, if it came so far at all. A broadcast is `received` by all who could,
+    /// by some, `partly`, or by none, `missed`. `under way` when the run ended.
+    outcome: Names, "" = f.outcome;
+    /// Stations that it was for and that it was strong enough at.
+    receivers: Vec<u32>, "1" = f.receivers;
+    /// Of these, those that received it.
+    received: Vec<u32>, "1" = f.received;
+    /// Tries of the packet that had been in vain, RTS and data frames together, since its last success.
+    retries: Vec<u32>, "1" = f.attempt;
+}
+
+table! {
     /// Every change of a station's route to where packets of flows are going, where `record.frames` asks for it. One that has only
     /// run out is noticed when the station next looks at its routes.
     "routes": Routes of RouteRow from r, &Route;
@@ -64,7 +119,7 @@ table! {
 
 impl Diary {
     pub(super) fn new(cursors: Vec<Cursor>) -> Diary {
-        Diary { cursors, watched: Vec::new(), routes: Vec::new(), beyond: false }
+        Diary { cursors, watched: Vec::new(), routes: Vec::new(), frames: Vec::new(), rows: Vec::new(), beyond: false }
     }
 
     /// The way from a station to one that is watched.
@@ -76,9 +131,31 @@ impl Diary {
         }
     }
 
+    /// A frame has ended at a station that it concerns.
+    pub(super) fn note_end(&mut self, number: u32, at: u32, got: bool, deaf: bool) {
+        let frame = &mut self.frames[self.rows[number as usize] as usize];
+        if frame.to == at {
+            frame.received = got.into();
+            frame.outcome = if got {
+                "received"
+            } else if deaf {
+                "deaf"
+            } else {
+                "collided"
+            };
+        } else if frame.to == EVERYBODY {
+            frame.received += u32::from(got);
+            frame.outcome = match frame.received {
+                0 => "missed",
+                all if all == frame.receivers => "received",
+                _ => "partly",
+            };
+        }
+    }
+
     /// Rows kept.
     pub(super) fn len(&self) -> usize {
-        self.routes.len()
+        self.routes.len() + self.frames.len()
     }
 }
 
@@ -103,6 +180,58 @@ impl Medium {
                 diary.note(now, at, which, self.routers[at].protocol.next_hop(now, to));
             }
         }
+    }
+
+    /// A frame goes on the air; `lost` if its receiver shall not get it.
+    pub(super) fn note_frame(&mut self, now: Time, number: u32, airtime: Duration, lost: bool) {
+        let Some(diary) = &mut self.diary else { return };
+        let &Transmission { kind, from, to, ref ears, .. } = &self.on_air[number as usize];
+        let carried = match kind {
+            Kind::Rts | Kind::Data { .. } => self.stations[from as usize].item(),
+            Kind::Cts | Kind::Ack => None,
+        };
+        let (mut flow, mut carries) = (Packet::NO_FLOW, "-");
+        match carried.map(|(content, _)| content) {
+            Some(Content::Parcel(parcel)) => {
+                let Parcel { packet, message, .. } = &self.parcels[parcel];
+                flow = packet.flow;
+                carries = match (&message, &packet.body) {
+                    (Some(_), _) => "routing",
+                    (None, Body::News(_)) => "notice",
+                    (None, Body::Udp(_)) if flow == Packet::NO_FLOW => "notice",
+                    _ if packet.payload() > 0 => "data",
+                    _ => "ack",
+                };
+            }
+            Some(_) => carries = "arp",
+            None => {}
+        }
+        let receivers = if to == EVERYBODY { ears.len() } else { ears.iter().filter(|ear| ear.1 == to).count() } as u32;
+        diary.rows.resize(diary.rows.len().max(number as usize + 1), 0);
+        diary.rows[number as usize] = diary.frames.len() as u32;
+        diary.frames.push(Frame {
+            start: now,
+            end: now + airtime,
+            from,
+            to,
+            flow,
+            kind: match kind {
+                Kind::Rts => "rts",
+                Kind::Cts => "cts",
+                Kind::Ack => "ack",
+                Kind::Data { .. } if to == EVERYBODY => "broadcast",
+                Kind::Data { .. } => "data",
+            },
+            carries,
+            outcome: match receivers {
+                0 if lost => "lost",
+                0 => "too weak",
+                _ => "under way",
+            },
+            receivers,
+            received: 0,
+            attempt: carried.map_or(0, |(_, attempt)| attempt),
+        });
     }
 
     /// A neighbour does not answer: is it near enough?
@@ -133,13 +262,13 @@ impl Medium {
     }
 
     /// Writes down what there is; the medium's stations are numbered from `first` on.
-    pub(in crate::net) fn fill_diary(&mut self, first: u32, places: &mut Places, routes: &mut Routes) {
+    pub(in crate::net) fn fill_diary(&mut self, first: u32, tables: &mut Tables, flow: &impl Fn(u32) -> u32) {
         let Some(diary) = self.diary.take() else { return };
         for (station, mut cursor) in diary.cursors.into_iter().enumerate() {
             let mut last = None;
             let mut row = |at: Time, place: Place| {
                 if last.replace((at, place)) != Some((at, place)) {
-                    places.push((at, first + station as u32, place.x, place.y));
+                    tables.places.push((at, first + station as u32, place.x, place.y));
                 }
             };
             let mut leg = *cursor.leg(Time::ZERO);
@@ -154,9 +283,13 @@ impl Medium {
                 leg = next;
             }
         }
+        for frame in diary.frames {
+            let to = if frame.to == EVERYBODY { Index::NONE } else { first + frame.to };
+            tables.frames.push(&Frame { from: first + frame.from, to, flow: flow(frame.flow), ..frame });
+        }
         for Route { at, station, to, hop } in diary.routes {
             let hop = hop.map(|(next, hops)| (StationId(first + next.0), hops));
-            routes.push(&Route { at, station: first + station, to: first + to, hop });
+            tables.routes.push(&Route { at, station: first + station, to: first + to, hop });
         }
     }
 }

@@ -61,12 +61,12 @@ pub(super) enum Kind {
 
 /// A frame on the air, for those whom it concerns.
 pub(super) struct Transmission {
-    kind: Kind,
-    from: u32,
-    to: u32,
+    pub(super) kind: Kind,
+    pub(super) from: u32,
+    pub(super) to: u32,
     nav: Duration,
     /// Where and when it is to be received, and how many of them have been asked.
-    ears: Vec<(Time, u32)>,
+    pub(super) ears: Vec<(Time, u32)>,
     asked: usize,
 }
 
@@ -209,6 +209,11 @@ impl Station {
         let mut parcels = self.queue.take_for(now, next);
         parcels.extend(self.arp.take_for(next));
         parcels
+    }
+
+    /// What is in service, and how often it has been sent in vain.
+    pub(super) fn item(&self) -> Option<(Content, u32)> {
+        self.service.as_ref().map(|service| (service.item.content, self.short + self.long))
     }
 
     /// What is in service, and whether the next station has it already.
@@ -429,7 +434,10 @@ impl Medium {
         if transmission.ears.len() > 1 {
             transmission.ears.sort_unstable();
         }
-        match transmission.ears.first() {
+        if self.diary.is_some() {
+            self.note_frame(now, number, airtime, lost);
+        }
+        match self.on_air[number as usize].ears.first() {
             None => self.forget(number),
             Some(&(end, _)) => self.calls.push((end, END | number)),
         }
@@ -447,7 +455,11 @@ impl Medium {
         }
         let station = &mut self.stations[at as usize];
         station.ear.settle(now, &self.timing);
-        if station.ear.got(number) {
+        let got = station.ear.got(number);
+        if let Some(diary) = &mut self.diary {
+            diary.note_end(number, at, got, station.ear.was_deaf(number));
+        }
+        if got {
             let me = at as usize;
             match kind {
                 Kind::Rts => {

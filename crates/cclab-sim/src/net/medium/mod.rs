@@ -18,7 +18,7 @@ pub mod routing;
 mod table;
 
 pub use air::Receptions;
-pub use diary::{PlaceRow, Places, RouteRow, Routes};
+pub use diary::{FrameRow, Frames, PlaceRow, Places, RouteRow, Routes};
 pub use table::{StationRow, Stations};
 
 use super::Log;

@@ -50,7 +50,11 @@ impl Radio {
 
     /// Up to which distance a signal arrives with at least this power; under shadowing all but one frame in a billion.
     pub fn reach(&self, threshold: f64) -> f64 {
-        let threshold = threshold / self.luck();
+        self.range(threshold / self.luck())
+    }
+
+    /// Up to which distance a signal arrives with at least this power; under shadowing half of the time.
+    pub fn range(&self, threshold: f64) -> f64 {
         let (mut near, mut far) = (0.0, 1.0);
         while self.power_at(far) >= threshold {
             (near, far) = (far, 2.0 * far);
