@@ -94,3 +94,53 @@ fn the_floor_is_what_newreno_leaves() {
     let found = [share(0.6), share(0.8), share(0.0)];
     assert!(found[0] >= 0.15 && found[1] >= 0.25 && found[2] < 0.05, "{found:?}");
 }
+
+/// So many hops of 250 m for 50 s, ten times: goodput in kbit/s and packets sent again.
+fn chain(cc: &str, hops: u32, window: u32) -> (f64, f64) {
+    let toml = format!(
+        r#"
+        name = "chain"
+        duration = "50 s"
+        record = {{ samples = "off" }}
+        [network]
+        topology = "chain"
+        hops = {hops}
+        wireless = {{ profile = "ns2-2M", routing = "aodv" }}
+        [[flows]]
+        cc = {cc}
+        profile = "classic"
+        packet_size = "1500 B"
+        receive_buffer = "{} B"
+        ack_every = 1
+        rto_min = "200 ms"
+        "#,
+        window * 1460
+    );
+    let scenario = Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}"));
+    let runs: Vec<_> = (1..=10).map(|seed| cclab_sim::world::run(&scenario, seed).expect("it runs")).collect();
+    let mean = |of: fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / 10.0;
+    (mean(|run| run.flows.goodput_bps[0] / 1e3), mean(|run| run.flows.segments_retransmitted[0] as f64))
+}
+
+/// Chains of 4 to 16 hops: at every window Muzha has no less than NewReno on the mean over the hops, and sends fewer packets again than
+/// it, but more than Vegas (the slides: 14, 16, 25 for NewReno, 6, 6, 9 for Vegas, 10, 10, 18 for Muzha at 4, 6, 8 hops).
+#[test]
+fn chains_carry_no_less_and_lose_less() {
+    let hops = [4, 6, 8, 16];
+    for window in [4, 8, 32] {
+        let mean = |cc| {
+            let found = hops.map(|hops| chain(cc, hops, window));
+            (found.iter().map(|f| f.0).sum::<f64>() / 4.0, found.iter().map(|f| f.1).sum::<f64>() / 4.0)
+        };
+        let (muzha, newreno) = (mean(r#""muzha""#), mean(r#""newreno""#));
+        let vegas = mean(r#"{ name = "vegas", alpha = 1, beta = 3 }"#);
+        println!("{window}: {muzha:?}, NewReno {newreno:?}, Vegas {vegas:?}");
+        // With a window of 4 the receiver decides.
+        let least = if window == 4 { 0.95 } else { 1.1 };
+        assert!(muzha.0 >= least * newreno.0, "window {window}: {muzha:?}, NewReno {newreno:?}");
+        assert!(
+            muzha.1 < newreno.1 && (vegas.1 < muzha.1 || window == 4),
+            "window {window}: {muzha:?}, {newreno:?}, {vegas:?}"
+        );
+    }
+}
