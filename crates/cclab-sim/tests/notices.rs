@@ -9,7 +9,7 @@ use cclab_sim::net::StationId;
 use cclab_sim::net::field::{FREE, Field};
 use cclab_sim::net::medium::ParcelId;
 use cclab_sim::net::medium::config::{self, *};
-use cclab_sim::net::medium::routing::{Action, Context, Entry, Routing, Why, aodv};
+use cclab_sim::net::medium::routing::{Action, Context, Entry, Routing, Why, abr, aodv, dsr};
 use cclab_sim::scenario::{Crossing, Scenario, Traffic};
 use cclab_sim::tcp::{self, Recovery};
 use support::*;
@@ -101,7 +101,9 @@ impl Routing for Row {
     }
     fn next_hop(&self, now: Time, to: StationId) -> Option<(StationId, u8)> {
         let next = self.step(to);
-        (!self.is_broken(now, next)).then_some((StationId(next), self.me.abs_diff(to.0) as u8))
+        let passes = (self.me < self.gone) == (self.gone <= to.0);
+        let away = self.gone > 0 && self.away.0 <= now && now < self.away.1 && passes;
+        (!away).then_some((StationId(next), self.me.abs_diff(to.0) as u8))
     }
 }
 
@@ -264,4 +266,38 @@ fn few_keeps_the_window_small() {
     let (few, newreno) = (of("few"), of("newreno"));
     println!("{:.2} {:.2} segments, {:.1} {:.1} kbit/s", few.cwnd, newreno.cwnd, few.kbps, newreno.kbps);
     assert!(few.cwnd < newreno.cwnd && few.kbps > newreno.kbps);
+}
+
+/// The middle of five stations drives out of range and comes back.
+fn driven(cc: &str, away: f64, routing: &'static Entry) -> Got {
+    let mut scenario = chain(40.0, 4, cc, 2, config::Routing::new(routing));
+    let at = |s: f64| Time::ZERO + Duration::from_secs_f64(s);
+    let (here, there) = (Place { x: 500.0, y: 0.0 }, Place { x: 500.0, y: 1000.0 });
+    let leave = Leg { start: at(10.0), end: at(10.1), from: here, to: there };
+    let back = Leg { start: at(10.0 + away), end: at(10.1 + away), from: there, to: here };
+    scenario.media[0].stations[2].motion = Motion::Along(Track { legs: vec![leave, back] });
+    got(&scenario)
+}
+
+/// The same under protocols that find routes: far fewer timeouts than NewReno's, whatever the protocol; with ABR, which it was made
+/// for, BuS has none and sends nothing again.
+#[test]
+fn a_station_drives_away() {
+    for routing in [&aodv::ENTRY, &dsr::ENTRY, &abr::ENTRY] {
+        for away in [2.0, 5.0] {
+            let newreno = driven("newreno", away, routing);
+            for cc in ["tcp-f", "elfn", "atcp", "bus"] {
+                let found = driven(cc, away, routing);
+                let Got { kbps, timeouts, again, .. } = found;
+                println!(
+                    "{routing:?} {away} s {cc}: {kbps:.1} kbit/s {timeouts} timeouts {again} again, NewReno {:.1} {}",
+                    newreno.kbps, newreno.timeouts
+                );
+                assert!(timeouts < newreno.timeouts && kbps > 0.9 * newreno.kbps, "{routing:?} {away} s {cc}");
+                if (routing.name, cc) == ("abr", "bus") {
+                    assert_eq!((timeouts, again), (0, 0));
+                }
+            }
+        }
+    }
 }

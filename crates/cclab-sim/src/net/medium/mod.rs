@@ -24,7 +24,7 @@ pub use table::{StationRow, Stations};
 use super::Log;
 use super::link::Measured;
 use super::losses::Cause;
-use crate::wire::{Body, NEWS, Packet};
+use crate::wire::{NEWS, Packet};
 use arp::Resolution;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
@@ -70,11 +70,6 @@ impl Parcel {
     /// A packet that enters at one station and is to leave at another.
     fn between(source: StationId, to: StationId, ttl: u8, packet: Packet) -> Parcel {
         Parcel { packet, source, destination: Some(to), ttl, hops: 0, message: None, path: None }
-    }
-
-    /// Whether it goes before what flows send: routing's own, or a notice.
-    fn is_message(&self) -> bool {
-        self.message.is_some() || matches!(self.packet.body, Body::News(_))
     }
 
     /// IP bytes, those of a source route included.
@@ -323,7 +318,12 @@ impl Medium {
                         self.ask(now, at.index(), |routing, cx| routing.forward(now, parcel, from, cx));
                     }
                     Effect::Drop { at, parcel } => self.bury(at.index(), parcel, Cause::Waited),
-                    Effect::Seek { at, to } => {
+                    Effect::Seek { at, to, again }
+                        if again && self.routers[at.index()].protocol.next_hop(now, to).is_some() =>
+                    {
+                        self.found(now, at, to);
+                    }
+                    Effect::Seek { at, to, .. } => {
                         let query = Packet::udp(Packet::NO_FLOW as usize, now, 0, NEWS);
                         let parcel = self.parcels.insert(Parcel::between(at, to, self.ttl, query));
                         self.ask(now, at.index(), |routing, cx| routing.forward(now, parcel, None, cx));
@@ -436,11 +436,14 @@ impl Medium {
                 let failed = parcel.map(|parcel| &self.parcels[parcel].packet);
                 self.notifier.route_lost(now, StationId(at as u32), to, failed, repairing);
             }
-            Action::RouteFound { to, .. } => {
-                let protocol = &self.routers[at].protocol;
-                self.notifier.route_found(now, StationId(at as u32), to, |flow| protocol.received(flow));
-            }
+            Action::RouteFound { to, .. } => self.found(now, StationId(at as u32), to),
         }
+    }
+
+    /// A station has a way.
+    fn found(&mut self, now: Time, at: StationId, to: StationId) {
+        let protocol = &self.routers[at.index()].protocol;
+        self.notifier.route_found(now, at, to, |flow| protocol.received(flow));
     }
 
     /// A parcel is to go to a neighbour, or to all.
@@ -469,7 +472,7 @@ impl Medium {
 
     /// Into the interface queue: messages at its head.
     fn queue(&mut self, now: Time, at: usize, content: Content, next: Option<StationId>) {
-        let is_message = matches!(content, Content::Parcel(parcel) if self.parcels[parcel].is_message());
+        let is_message = matches!(content, Content::Parcel(parcel) if self.parcels[parcel].message.is_some());
         let refused = self.stations[at].queue.push(now, Item { content, next }, is_message);
         self.stations[at].watch(now, &self.timing, refused.is_some());
         if let Some(Item { content: Content::Parcel(parcel), .. }) = refused {

@@ -40,8 +40,8 @@ pub(super) enum Effect {
     Release { at: StationId, from: Option<StationId>, parcel: ParcelId },
     /// A parcel is not kept, or no longer.
     Drop { at: StationId, parcel: ParcelId },
-    /// Routing is to look for a way.
-    Seek { at: StationId, to: StationId },
+    /// Routing is to look for a way; if it is `again`, it may have found one without a word.
+    Seek { at: StationId, to: StationId, again: bool },
 }
 
 /// What a station knows of a flow.
@@ -55,6 +55,8 @@ struct Trace {
     end: u64,
     /// Since when the route is broken, here or further on.
     broken: Option<Time>,
+    /// When the latest good news began its way: what is older and bad is no longer so.
+    restored: Time,
     /// When it last told that the destination is unreachable.
     told: Option<Time>,
     /// By offset.
@@ -271,6 +273,7 @@ impl Notifier {
             let (notices, received) = (flow.notices, told(number).unwrap_or(flow.received));
             let Some(trace) = flow.traces.get_mut(&at) else { continue };
             trace.told = None;
+            trace.restored = now;
             if trace.broken.take().is_some() {
                 self.release(number, at);
                 let restored = notices == cc::Notices::TcpF;
@@ -298,6 +301,7 @@ impl Notifier {
             self.pending.retain(|pending| pending.at != from || !same_kind(&pending.packet, packet));
         }
         match news {
+            News::RouteFailed | News::Disconnected { .. } if packet.left < trace.restored => return,
             News::RouteFailed => {
                 if way(to).is_some_and(|next| next != from) || trace.is_known_broken(now) {
                     return;
@@ -308,14 +312,16 @@ impl Notifier {
                 }
             }
             News::Disconnected { .. } => trace.broken = Some(now),
-            News::RouteRestored if trace.broken.take().is_none() => return,
-            News::Reconnected { .. } => {
-                trace.broken = None;
+            News::RouteRestored | News::Reconnected { .. } => {
+                trace.restored = trace.restored.max(packet.left);
+                if trace.broken.take().is_none() && news == News::RouteRestored {
+                    return;
+                }
                 self.release(number, at);
             }
             _ => {}
         }
-        self.send(now, number, at, news);
+        self.pass_on(now, number, at, *packet);
     }
 
     /// A station hears a neighbour send a notice to another one.
@@ -323,10 +329,16 @@ impl Notifier {
         self.pending.retain(|pending| (pending.at, pending.next) != (at, from) || !same_kind(&pending.packet, packet));
     }
 
-    /// A notice goes on towards the source.
+    /// A notice begins its way.
     fn send(&mut self, now: Time, number: u32, at: StationId, news: News) {
+        if let Some(flow) = self.flows.get(&number) {
+            self.pass_on(now, number, at, Packet::news(news, flow.to, now));
+        }
+    }
+
+    /// A notice goes on towards the source.
+    fn pass_on(&mut self, now: Time, number: u32, at: StationId, packet: Packet) {
         let Some(flow) = self.flows.get(&number) else { return };
-        let packet = Packet::news(news, flow.to, now);
         let upstream = flow.traces.get(&at).and_then(|trace| trace.upstream);
         let Some(next) = upstream.filter(|_| at != flow.source) else {
             self.effects.push(Effect::Tell(packet));
@@ -334,7 +346,8 @@ impl Notifier {
         };
         self.effects.push(Effect::Send { at, next, packet });
         if flow.notices == cc::Notices::Bus {
-            self.pending.retain(|pending| pending.at != at || !same_kind(&pending.packet, &packet));
+            // what it said before is no longer so
+            self.pending.retain(|pending| pending.at != at || pending.packet.to != packet.to);
             self.pending.push(Pending { at, next, packet, due: now + PATIENCE, left: REPEATS });
         }
     }
@@ -350,7 +363,7 @@ impl Notifier {
     fn search(&mut self, now: Time, at: StationId, to: StationId) {
         if !self.searches.iter().any(|search| (search.at, search.to) == (at, to)) {
             self.searches.push(Search { at, to, due: now + SEEK, until: now + GIVE_UP });
-            self.effects.push(Effect::Seek { at, to });
+            self.effects.push(Effect::Seek { at, to, again: false });
         }
     }
 
@@ -371,7 +384,7 @@ impl Notifier {
         }
         self.pending.retain(|pending| pending.left != u32::MAX);
         for search in self.searches.iter_mut().filter(|search| search.due <= now) {
-            self.effects.push(Effect::Seek { at: search.at, to: search.to });
+            self.effects.push(Effect::Seek { at: search.at, to: search.to, again: true });
             search.due = now + SEEK;
         }
         let (over, searches) = std::mem::take(&mut self.searches).into_iter().partition(|s| s.until <= now);
@@ -666,6 +679,28 @@ mod tests {
             let sent = row.sent.len();
             row.wait(1000);
             assert_eq!(row.sent.len(), sent, "it goes on and on");
+        }
+    }
+
+    /// ERDN under way while the route is mended: it is older than ERSN, and nobody heeds it.
+    #[test]
+    fn old_bad_news_is_no_news() {
+        for (notices, bad) in
+            [(cc::Notices::Bus, News::Disconnected { head: 1 }), (cc::Notices::TcpF, News::RouteFailed)]
+        {
+            let mut row = Row::new(notices, 6);
+            row.data(0, 3);
+            let old = Packet::news(bad, SocketId(1), row.now);
+            row.breaks(3, 0);
+            row.wait(5);
+            row.finds(3);
+            assert_eq!(row.told.len(), 2);
+            row.wait(5);
+            for at in [2, 1, 0] {
+                row.notifier.arrive(row.now, StationId(at), StationId(at + 1), &old, |_| None);
+                row.settle();
+            }
+            assert_eq!(row.told.len(), 2, "{:?}", row.told);
         }
     }
 

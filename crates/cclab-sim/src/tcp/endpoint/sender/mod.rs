@@ -322,17 +322,8 @@ impl Sender {
         self.rtt.begin();
     }
 
-    /// Takes in the acknowledgement of `segment`.
+    /// Takes in the acknowledgement of `segment`. The order of the steps is Linux's (`tcp_ack`).
     pub fn on_ack(&mut self, now: Time, segment: &Segment) {
-        let standby = if self.standby.is_some() { self.thaw(now) } else { None };
-        self.take_ack(now, segment);
-        if standby.is_some() {
-            self.stand(now, standby);
-        }
-    }
-
-    /// The same while the sender is awake. The order of the steps is Linux's (`tcp_ack`).
-    fn take_ack(&mut self, now: Time, segment: &Segment) {
         if segment.ack > self.window.nxt() {
             return;
         }
@@ -376,6 +367,9 @@ impl Sender {
             self.rearm_from(now);
         }
         self.finish(now, segment, &taken, before);
+        if self.standby.is_some() {
+            self.on_ack_in_standby(now);
+        }
     }
 
     /// Says whether the window changed.

@@ -38,11 +38,36 @@ impl Standby {
     }
 }
 
+impl Standby {
+    /// When it is to do something.
+    fn alarm(&self) -> Timer {
+        Timer { kind: Kind::Standby, at: self.probe.min(self.until) }
+    }
+}
+
 impl Sender {
     /// News of the route came. Before the connection is established there is nothing to stand by with.
     pub fn on_news(&mut self, now: Time, news: News) {
         if self.open || self.standby.is_some() || matches!(news, News::Hops { .. }) {
             self.while_awake(now, |sender| sender.law.tell(|cc| cc.on_news(&NewsEvent { now, news })));
+        }
+    }
+
+    /// An ACK was taken in while standing by. A timer that it set is for when the sender is awake.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_ack_in_standby(&mut self, now: Time) {
+        let Some(standby) = &mut self.standby else { return };
+        if self.timer.kind != Kind::Standby {
+            let stood = now.since(standby.since);
+            standby.timer = match self.timer.kind {
+                Kind::Off => self.timer,
+                _ => Timer { at: self.timer.at - stood, ..self.timer },
+            };
+            self.timer = standby.alarm();
+        }
+        if self.law.as_dyn().standing() != Standing::Standby(standby.wish) {
+            self.while_awake(now, |_| {});
         }
     }
 
@@ -67,7 +92,7 @@ impl Sender {
         }
         standby.due = true;
         (standby.probe, standby.gap) = (now + standby.gap, (standby.gap * 2).min(standby.wish.longest_probe));
-        self.timer.at = standby.probe.min(standby.until);
+        self.timer = standby.alarm();
     }
 
     /// Does something as a sender that is awake.
@@ -96,7 +121,7 @@ impl Sender {
         self.open = false;
         self.pacer.unblock();
         (standby.since, standby.timer) = (now, self.timer);
-        self.timer = Timer { kind: Kind::Standby, at: standby.probe.min(standby.until) };
+        self.timer = standby.alarm();
         self.standby = Some(standby);
     }
 
