@@ -1,0 +1,62 @@
+"""The study of routes that fail: its design, its ways, and all of it once in small."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from cclab import published, stats
+from cclab.published import Context
+
+
+@pytest.fixture(scope="module")
+def study():
+    return published.find("route-failures")
+
+
+def small(about):
+    """Few runs of a few seconds."""
+    about = copy.deepcopy(about)
+    about["replications"]["quick"] = 2
+    about["waypoint"] |= {"duration": "5 s", "speeds": {"quick": [10]}}
+    about["breaks"] |= {"at": 2, "duration": "12 s", "lengths": {"quick": [1, 5]}}
+    about["chain"] |= {"hops": 2, "duration": "2 s"}
+    about["reasons"]["speeds"] = [10]
+    return about
+
+
+def test_every_part_once_in_small(study, tmp_path):
+    context = Context(study.folder, small(study.about), True, tmp_path, lambda _: None, study.parts(), None)
+    outcome = study.analysis().run(context)
+    assert len(outcome.checks) == 9
+    assert {check.verdict for check in outcome.checks} <= {"holds", "partly", "fails"}
+    assert all("n = 2 runs" in check.evidence for check in outcome.checks)
+    assert len(outcome.figures) == 7
+    assert {"chains", "gains-waypoint", "gains-breaks", "reasons", "paths"} <= {table.name for table in outcome.tables}
+    json.dumps([check.evidence for check in outcome.checks])
+
+
+def test_the_shortest_path_is_that_of_the_chain_until_it_breaks(study):
+    """Four hops of 200 m while station 2 is there, none while it is away: the tracks are read as the run has them."""
+    analysis = study.analysis()
+    cell = analysis.Cell("breaks", "dsr", "NewReno", 5.0)
+    of = analysis.scenario(study.about, cell)
+    moved = of.to_dict()
+    # The ends of the flow are stations 0 and 1 for `shortest`: the last place comes second, the one that leaves is third still.
+    places = moved["network"]["places"]
+    moved["network"]["places"] = [places[0], places[4], places[2], places[1], places[3]]
+    hops = analysis.shortest(of.from_dict(moved), 1)
+    seconds = (np.arange(len(hops)) + 0.5) * analysis.STEP_S
+    away = (seconds > 20.1) & (seconds < 24.9)
+    there = (seconds < 20) | (seconds > 25.1)
+    assert set(hops[away]) == {0}
+    assert set(hops[there]) == {4}
+
+
+def test_a_verdict_needs_whole_intervals(study):
+    verdict = study.analysis().verdict
+    good, bad, open_ = (stats.Estimate(v, v - 1, v + 1, 10, 0.95) for v in (2, -2, 0))
+    assert verdict([good, good]) == "holds"
+    assert verdict([good, bad]) == verdict([good, open_]) == verdict([open_]) == "partly"
+    assert verdict([open_, bad]) == "fails"
