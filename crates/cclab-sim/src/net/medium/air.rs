@@ -227,8 +227,8 @@ impl Ear {
     }
 
     /// Whether this transmission, which has just ended here, was lost because the station was sending; else another one drowned it.
-    pub(super) fn was_deaf(&self, number: u32) -> bool {
-        self.deaf == number
+    pub(super) fn was_deaf(&mut self, number: u32) -> bool {
+        std::mem::replace(&mut self.deaf, UNNUMBERED) == number
     }
 
     /// Whether this transmission, which has just ended here, was received.
