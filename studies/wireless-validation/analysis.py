@@ -376,7 +376,7 @@ def saturation_figure(context: Context, runs: Runs) -> Figure:
         chart.legend_below()
     n = len(runs["saturation", "basic", 1000, 1])
     data = pl.DataFrame(made, schema=["access", "stations", "bianchi_kbps", "ns2_kbps", "ours_kbps"], orient="row")
-    caption = f"1000 bytes, 2 Mbit/s. Ours: means of n = {n} runs; their intervals are smaller than the marks."
+    caption = f"1000 bytes, 2 Mbit/s. Ours: means of n = {n} runs; their intervals are in the table."
     return Figure("saturation", "A saturated cell", caption, chart, data)
 
 
