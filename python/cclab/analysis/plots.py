@@ -64,10 +64,10 @@ _MOST_POINTS = 4000  # of one line; a minimum and a maximum stand for each stret
 _CAUSES: dict[str, tuple[str, ...]] = {
     "contention (MAC gave up)": ("retries",),
     "full queue": ("queue", "discipline"),
-    "no route, or next station gone": ("out of range", "no route", "no answer", "waited", "expired"),
+    "no route or next hop gone": ("out of range", "no route", "no answer", "waited", "expired"),
     "random": ("random",),
 }
-_MARKS = (("x", "#D55E00"), ("v", "#0072B2"), ("s", "#CC79A7"), ("o", "#000000"))
+_MARKS = ("x", "v", "s", "o")  # by shape alone: colours are flows
 # Frames: colour and height of the bar.
 _FRAMES: dict[str, tuple[str, float]] = {
     "RTS": ("#56B4E9", 0.4),
@@ -84,7 +84,8 @@ _MISSED: dict[str, tuple[tuple[str, ...], str]] = {
     "received by nobody": (("missed",), "s"),
 }
 _MOST_FRAMES = 1000
-_MOST_NAMED = 60  # stations
+_MOST_NAMED = 20  # stations; of more only those on a route
+_FEW_FRAMES = 50  # in a window that is not given
 _MOST_LINES = 7  # drawn and named one by one; beyond that the flows of one law are a mean and a band
 _GRID = 400  # points of these
 _MOST_TOLD = 600  # points of a series that a page can tell the value of
@@ -411,10 +412,10 @@ class Plots:
             check_sortedness=False,
         )
         at = at.drop_nulls("cwnd_bytes").filter(pl.col("time_s") <= samples["time_s"].max())
-        for (name, causes), (marker, colour) in zip(_CAUSES.items(), _MARKS, strict=True):
+        for (name, causes), marker in zip(_CAUSES.items(), _MARKS, strict=True):
             of = at.filter(pl.col("cause").is_in(causes))
             if of.height:
-                mark: Any = {"marker": marker, "color": colour, "markerfacecolor": "white", "markersize": 5}
+                mark: Any = {"marker": marker, "color": "black", "markerfacecolor": "white", "markersize": 5}
                 x, y = of["time_s"], of["cwnd_bytes"] / 1e3
                 axes.plot(x, y, linestyle="", zorder=3, label=f"lost: {name} ({of.height})", **mark)
 
@@ -438,8 +439,10 @@ class Plots:
             axes = chart.add_subplot()
             named: dict[str, Any] = {}
             for place in {way[0]: places[way[0]] for way, _ in ways.values()}.values():
-                for reach, dashes in (("range_m", (0, (4, 2))), ("sense_range_m", (0, (1, 2)))):
-                    axes.add_patch(Circle(place, medium["radio"][reach], fill=False, color="#888888", linestyle=dashes))
+                circle: Any = {"fill": False, "color": "#888888"}
+                axes.add_patch(Circle(place, medium["radio"]["range_m"], linestyle=(0, (4, 2)), **circle))
+                # the larger one is cut off, not to make the rest small
+                axes.add_artist(Circle(place, medium["radio"]["sense_range_m"], linestyle=(0, (1, 2)), **circle))
             for verb, reach, dashes in (
                 ("decoded", "range_m", (0, (4, 2))), ("sensed", "sense_range_m", (0, (1, 2)))
             ):  # fmt: skip
@@ -447,7 +450,7 @@ class Plots:
                 named[text] = Line2D([], [], color="#888888", linestyle=dashes, linewidth=1)
             for number, (label, (way, whole)) in enumerate(list(ways.items())[:_MOST_LINES]):
                 colour = look(number)["color"]
-                bend = f"arc3,rad={0.06 * (number + 1)}"  # routes that share a hop stay apart
+                bend = f"arc3,rad={0.06 * number}"  # routes that share a hop stay apart
                 for one, other in pairwise(way):
                     hop: Any = {"arrowstyle": "-|>", "mutation_scale": 10, "linewidth": 1.6, "connectionstyle": bend}
                     far = float(np.hypot(*np.subtract(places[one], places[other]))) > medium["radio"]["range_m"]
@@ -467,8 +470,9 @@ class Plots:
             xy = np.array(list(places.values()))
             stations = axes.plot(*xy.T, "o", color="#333333", markersize=4)
             chart.name("station", *stations)
-            if len(places) <= _MOST_NAMED:
-                for name, place in places.items():
+            on_route = {name for way, _ in ways.values() for name in way}
+            for name, place in places.items():
+                if len(places) <= _MOST_NAMED or name in on_route:
                     axes.annotate(name, place, (4, 5), textcoords="offset points", fontsize=8)
             axes.set_aspect("equal", "datalim")
             axes.margins(0.08)
@@ -478,17 +482,19 @@ class Plots:
             chart.legend_below(named)
         return chart
 
-    def transmissions(self, start_s: float | None = None, length_s: float = 0.06) -> Chart:
+    def transmissions(self, start_s: float | None = None, length_s: float | None = None) -> Chart:
         """Who sent what when: a bar for each frame on the air, crossed if its receiver did not get it; milliseconds.
 
         Args:
             start_s: From here; `None` looks at the first packet that a station gave up, or at the middle.
-            length_s: How long.
+            length_s: How long; `None` is some fifty frames.
 
         Raises:
             ResultError: `record.frames` was not asked for, or the window has too many frames to tell them apart.
         """
         result, frames = self._result, self._recorded("frames")
+        if length_s is None:
+            length_s = _round_bin(_FEW_FRAMES * result.engine["simulated_s"] / frames.height)
         if start_s is None:
             lost = result.losses.filter(pl.col("cause") == "retries")["time_s"]
             start_s = lost[0] - 0.9 * length_s if len(lost) else (result.engine["simulated_s"] - length_s) / 2
