@@ -269,3 +269,14 @@ def test_a_map_shows_where_a_station_is_at_that_moment():
     chart = recorded({"topology": "chain", "hops": 2, "wireless": wireless}).plot.map(3.0)
     (stations,) = (line for line in chart.axes[0].lines if line.get_linestyle() == "None")
     assert stations.get_xydata().tolist() == [[0, 0], [250, 450], [500, 0]]
+
+
+def test_what_is_recorded_changes_nothing():
+    mobility = {"model": "waypoint", "speed": ["10 m/s", "20 m/s"], "pause": "0 s"}
+    network = cclab.Wireless("random", nodes=20, area=["1000 m", "300 m"], mobility=mobility, routing="aodv")
+    silent = cclab.Scenario(duration="20 s", network=network, flows=[cclab.Flow(cc="newreno", count=2)])
+    one, other = (silent.replace(record={"frames": frames}).run(seed=3) for frames in (False, True))
+    assert one.stations.equals(other.stations)
+    assert one.flows.equals(other.flows)
+    assert one.frames.is_empty()
+    assert other.frames.height
