@@ -97,7 +97,7 @@ def bianchi(n: int, phy: Dsss = DSSS, attempts: int | None = None) -> tuple[floa
         if attempts is None:
             return 2 / (1 + w + p * w * sum((2 * p) ** i for i in range(m)))
         weights = [p**i for i in range(attempts)]
-        return sum(weights) / sum(c * (w * 2 ** min(i, m) + 1) / 2 for i, c in enumerate(weights))
+        return float(sum(weights) / sum(c * (w * 2 ** min(i, m) + 1) / 2 for i, c in enumerate(weights)))
 
     p = _root(lambda p: 1 - (1 - sends(p)) ** (n - 1) - p)
     return sends(p), p
