@@ -20,7 +20,7 @@ def small(about):
     about = copy.deepcopy(about)
     about["replications"]["quick"] = 2
     about["waypoint"] |= {"duration": "5 s", "speeds": {"quick": [10]}}
-    about["breaks"] |= {"at": 2, "duration": "12 s", "lengths": {"quick": [1, 5]}}
+    about["breaks"] |= {"at": 2, "warmup": "1 s", "duration": "12 s", "lengths": {"quick": [1, 5]}}
     about["chain"] |= {"hops": 2, "duration": "2 s"}
     about["reasons"]["speeds"] = [10]
     return about
@@ -32,7 +32,7 @@ def test_every_part_once_in_small(study, tmp_path):
     assert len(outcome.checks) == 9
     assert {check.verdict for check in outcome.checks} <= {"holds", "partly", "fails"}
     assert all("n = 2 runs" in check.evidence for check in outcome.checks)
-    assert len(outcome.figures) == 7
+    assert len(outcome.figures) == 8
     assert {"chains", "gains-waypoint", "gains-breaks", "reasons", "paths"} <= {table.name for table in outcome.tables}
     json.dumps([check.evidence for check in outcome.checks])
 
