@@ -15,7 +15,8 @@ from cclab import algorithms
 from conftest import CLAB, in_a_process, write
 
 COMMANDS = [
-    "init", "run", "list", "describe", "reproduce", "report", "plot", "sweep", "query", "export", "script", "bench",
+    "init", "run", "list", "describe", "reproduce", "validate", "report", "plot", "sweep", "query", "export", "script",
+    "bench",
 ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ EVENTS = {event["name"]: event for event in events.events()["events"]}
 HEADERS = [
     {"kind": "accecn", "e0b": 1, "ceb": 5, "e1b": 1},
     {"kind": "anti-ecn", "room": True},
+    {"kind": "drai", "level": 4, "levels": 5},
     {"kind": "quick-start", "rate": 7, "ttl": 1, "nonce": 1234},
     {"kind": "xcp", "cwnd": 20_000, "rtt_us": 80_000, "delta": -1.5},
 ]
@@ -59,7 +60,7 @@ WORDS = {"phase": "loss", "signal": "ecn"}
 def test_what_is_given_by_hand_arrives(name):
     """Every field of every event, from a keyword to what a law in Python reads."""
     event, seen = EVENTS[name], {}
-    given = {f["name"]: WORDS.get(f["name"], SAMPLES.get(f["type"], HEADERS[3])) for f in event["fields"]}
+    given = {f["name"]: WORDS.get(f["name"], SAMPLES.get(f["type"], HEADERS[-1])) for f in event["fields"]}
 
     class Ear(cclab.CongestionControl):
         name = f"ear-{event['hook'].replace('_', '-')}"
@@ -103,7 +104,7 @@ def test_headers_go_there_and_back(header):
     assert law.request == header
     law.on_ack()
     assert law.request is None
-    with pytest.raises(cclab.UnknownNameError, match=r"feedback: .*accecn, anti-ecn, quick-start, xcp"):
+    with pytest.raises(cclab.UnknownNameError, match=r"feedback: .*accecn, anti-ecn, drai, quick-start, xcp"):
         law.on_ack(feedback={**header, "kind": "mpls"})
     with pytest.raises(TypeError, match=r'feedback: .*needs "'):
         law.on_ack(feedback={"kind": header["kind"]})
