@@ -573,8 +573,12 @@ impl Network {
     /// What was kept of places, routes and losses, if it was: of packets before `end`, with the flows that `flow` says. `stations`
     /// are the names of all.
     pub(crate) fn diary(&mut self, end: Time, stations: &Arc<Text>, flow: impl Fn(u32) -> u32) -> Option<Diary> {
+        if !self.keeps.frames {
+            return None;
+        }
         let mut diary = Diary::default();
         for index in 0..self.links.len() {
+            let Hop::Medium(_) = self.links[index] else { continue };
             let first = self.first_station(index as u32);
             if let Hop::Medium(medium) = &mut self.links[index] {
                 medium.fill_diary(first, &mut diary, &flow);
@@ -591,7 +595,7 @@ impl Network {
         let mut names = Text::default();
         self.names.iter().map(String::as_str).chain(stations.iter()).for_each(|name| names.push(name));
         diary.losses = Losses::of(std::mem::take(&mut self.losses), end, names, flow);
-        self.keeps.frames.then_some(diary)
+        Some(diary)
     }
 
     /// How many rows it has so far.
