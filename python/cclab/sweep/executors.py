@@ -40,9 +40,12 @@ def processes(workers: int | None = None) -> Iterator[ProcessPoolExecutor]:
         yield pool
     except BaseException:
         started = list((getattr(pool, "_processes", None) or {}).values())
+        manager = getattr(pool, "_executor_manager_thread", None)
         pool.shutdown(wait=False, cancel_futures=True)
         for process in started:
             process.terminate()  # what they were running is run again
+        if manager is not None:
+            manager.join(5.0)  # else it may close its pipe while Python, at its end, writes there to wake it
         raise
     else:
         pool.shutdown()
