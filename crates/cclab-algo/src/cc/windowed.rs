@@ -2,7 +2,7 @@
 
 use super::{
     AckEvent, CongestionControl, CongestionEvent, Context, EcnUse, EstablishedEvent, Feedback, IdleEvent, NewsEvent,
-    Notices, RecoveredEvent, RestartEvent, Standing, TimeoutEvent, UndoEvent, Window,
+    Notices, RecoveredEvent, RestartEvent, Share, Standing, TimeoutEvent, UndoEvent, Window,
 };
 use crate::slow_start::SlowStart;
 use crate::units::{Rate, Time};
@@ -95,6 +95,10 @@ pub trait WindowLaw: Send {
     fn standing(&self) -> Standing {
         Standing::default()
     }
+    /// As [`CongestionControl::share`].
+    fn share(&self, _w: &Window, _share: &mut Share) {}
+    /// As [`CongestionControl::on_siblings`].
+    fn on_siblings(&mut self, _w: &mut Window, _all: &[Share], _me: usize) {}
     /// As [`CongestionControl::signals`].
     fn signals(&self, _w: &Window, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -166,6 +170,12 @@ impl<L: WindowLaw> CongestionControl for Windowed<L> {
     }
     fn standing(&self) -> Standing {
         self.law.standing()
+    }
+    fn share(&self, share: &mut Share) {
+        self.law.share(&self.window, share);
+    }
+    fn on_siblings(&mut self, all: &[Share], me: usize) {
+        self.law.on_siblings(&mut self.window, all, me);
     }
     fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
         self.law.signals(&self.window, record);

@@ -2,9 +2,11 @@
 
 mod feedback;
 mod news;
+mod sibling;
 
 pub use feedback::Feedback;
 pub use news::{News, NewsEvent, Notices, Resume, Standby, Standing};
+pub use sibling::Share;
 
 use crate::params::Flavour;
 use crate::rng::Stream;
@@ -310,6 +312,11 @@ pub trait CongestionControl: Send {
     fn standing(&self) -> Standing {
         Standing::default()
     }
+    /// What it lets its siblings know, beside its window and RTT, which are in `share` already.
+    fn share(&self, _share: &mut Share) {}
+    /// Something happened to a subflow of its connection: all of them, of which it is number `me`. A connection of one path never
+    /// says so.
+    fn on_siblings(&mut self, _all: &[Share], _me: usize) {}
     /// When and why the law could not go on, if so: one written in another language may fail.
     fn failed(&self) -> Option<(Time, String)> {
         None
