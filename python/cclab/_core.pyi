@@ -36,6 +36,13 @@ def parse_toml(text: str) -> str:
         cclab.ScenarioError: it is not TOML: line, column and why.
     """
 
+def quantity(kind: str, text: str) -> float:
+    """A `"time"`, `"rate"`, `"size"` or `"probability"` as scenarios have them, in s, bit/s, bytes or from 0 to 1.
+
+    Raises:
+        ValueError: what is wrong with it, and what is allowed.
+    """
+
 def registry() -> str:
     """Everything registered, as JSON.
 

@@ -15,7 +15,7 @@ from cclab import algorithms
 from conftest import CLAB, in_a_process, write
 
 COMMANDS = [
-    "init", "run", "list", "describe", "reproduce", "validate", "report", "plot", "sweep", "query", "export", "script",
+    "init", "run", "list", "describe", "model", "reproduce", "validate", "report", "plot", "sweep", "query", "export", "script",
     "bench",
 ]  # fmt: skip
 
@@ -100,6 +100,24 @@ def test_init_to_stdout_is_a_scenario(cli):
     status, out, err = cli("init", "-")
     assert (status, err) == (0, "")
     assert cclab.Scenario.from_toml(out)
+
+
+def test_formulas_at_the_command_line(cli):
+    # MSS 1460, RTT 100 ms, p = 1 %, b = 2, T0 = 1 s: the tables of formulas.md's sources, Mbit/s
+    status, out, err = cli("model", "throughput", "--rtt", "100 ms", "--loss", "1%", "--ack-every", "2")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[-2].split() == ["100", "1", "1.012", "0.8120", "0.9278", "1.168"]
+    status, out, err = cli("model", "loss", "--rate", "1 Mbit/s", "--rtt", "100 ms", "--window", "8 KiB")
+    assert out.splitlines()[-2].split()[2:5] == ["–"] * 3  # 8192 B in 100 ms are 0.66 Mbit/s
+    assert "receiver's window" in err
+    status, out, err = cli("model", "latency", "--size", "14600 B", "--rtt", "100 ms", "--loss", "0")
+    assert out.splitlines()[-2].split()[-2:] == ["0.1000", "0.2000"]
+    for wrong, said in (("80", "has no unit"), ("0 ms", "is too small")):
+        status, _, err = cli("model", "throughput", "--rtt", wrong, "--loss", "1%")
+        assert status == 2
+        assert "--rtt" in err
+        assert said in err
+    assert "below 50%" in cli("model", "latency", "--size", "1 MB", "--rtt", "1 ms", "--loss", "60%")[2]
 
 
 def test_run_json(cli, tmp_path):

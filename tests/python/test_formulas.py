@@ -192,3 +192,27 @@ def test_short_flows():
 def test_convergence_of_aimd():
     assert f.aimd_convergence_rtts(100) == 81
     assert f.aimd_convergence_rtts(1000) == 807
+
+
+def test_pingers_projection_and_distances():
+    # SLAC's page on throughput versus loss: 2.5 % at the start, three years; distances in km, RTTs in ms
+    months = f.improved(0.025, np.arange(11) / 100, 36) * 100
+    expected = [2.5, 1.741, 1.208, 0.835, 0.575, 0.394, 0.270, 0.183, 0.124, 0.084, 0.056]
+    assert months == pytest.approx(expected, abs=6e-4)
+    rates = [0.739, 0.885, 1.063, 1.278, 1.540, 1.860, 2.250, 2.728, 3.314, 4.034, 4.922]
+    assert f.pinger_bps(months / 100, R) / 1e6 == pytest.approx(rates, abs=6e-4)
+    yearly = [0, 11.4, 21.5, 30.6, 38.7, 46.0, 52.4, 58.1, 63.2, 67.8, 71.8]
+    assert 100 * (1 - f.improved(1, np.arange(11) / 100, 12)) == pytest.approx(yearly, abs=0.06)
+    km = np.array([10, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000])
+    assert f.rtt_of_distance_s(km) * 1e3 == pytest.approx([0.25, 1.25, 2.5, 6.25, 12.5, 25, 62.5, 125, 250, 625])
+    assert f.normalised_bps(1e6, 0.2, 0.1) == 2e6
+
+
+def test_the_largest_loss_inverts_a_formula():
+    rtt = np.array([0.03, 0.08, 0.3])
+    for rate in (lambda p: f.pftk(p, rtt, 1.0, 2), lambda p: f.mathis(p, rtt), lambda p: f.pftk(p, rtt, w_max=1000)):
+        p = f.largest_loss(rate, 100.0)
+        assert rate(p) == pytest.approx(np.full(3, 100.0), rel=1e-9)
+    assert f.largest_loss(lambda p: f.mathis(p, R), 100.0) == pytest.approx(1.5 / 100)  # p = (C / (RTT x))², by hand
+    assert np.isnan(f.largest_loss(lambda p: f.pftk(p, R, w_max=44), 441.0))  # 440 a second without any loss
+    assert f.largest_loss(lambda p: f.mathis(p, R), 1.0, most=0.5) == 0.5

@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 mod _core {
     use super::{PyModule, PyModuleMethods, Python, error};
     use cclab_sim::{scenario, script};
+    use pyo3::exceptions::PyValueError;
     use pyo3::{Bound, PyResult, pyfunction};
     use std::collections::BTreeSet;
 
@@ -67,6 +68,12 @@ mod _core {
     #[pyfunction]
     fn parse_toml(py: Python<'_>, text: &str) -> PyResult<String> {
         error::guard(py, || Ok(scenario::toml_as_json(text).map_err(error::scenario)?.to_string()))
+    }
+
+    /// A time, a rate, a size or a probability as scenarios have them, in SI units.
+    #[pyfunction]
+    fn quantity(py: Python<'_>, kind: &str, text: &str) -> PyResult<f64> {
+        error::guard(py, || scenario::in_si(kind, text).map_err(PyValueError::new_err))
     }
 
     /// The tables of a result and their columns with kinds, units and docs, as JSON.

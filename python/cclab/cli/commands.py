@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from cclab.backends import BACKENDS
+from cclab.cli.model import model
 from cclab.errors import ResultError, ScenarioError, StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
@@ -193,6 +194,9 @@ def describe(name: str) -> None:
     for i, (kind, entry) in enumerate(found):  # an algorithm and a study may share a name
         click.echo("\n" if i else "", nl=False)
         catalogue.describe(kind, entry)
+
+
+cli.add_command(model)
 
 
 @cli.command(short_help="Run a published experiment again.")

@@ -122,6 +122,41 @@ def pinger_bps(p: Numbers, rtt_s: Numbers, mss_bytes: float = 1460, sent: Number
         return to_bps(mathis(np.maximum(p, least), rtt_s, c=1.0), mss_bytes)
 
 
+def rtt_of_distance_s(distance_km: Numbers) -> Numbers:
+    """Smallest RTT over a distance in fibre: 2.5 ms for each 100 km (PingER: 0.6 c, by a way that is not straight)."""
+    return np.asarray(distance_km, float) / 100 * 2.5e-3
+
+
+def normalised_bps(derived_bps: Numbers, min_rtt_s: Numbers, reference_rtt_s: Numbers) -> Numbers:
+    """Derived throughput times min RTT / the reference's min RTT: what is left when distance is taken out (PingER)."""
+    return np.asarray(derived_bps, float) * min_rtt_s / reference_rtt_s
+
+
+def improved(p: Numbers, per_month: Numbers, months: Numbers) -> Numbers:
+    """p (1 − r)^months: a loss rate that falls by the share r each month (PingER's projection)."""
+    return np.asarray(p, float) * (1 - np.asarray(per_month, float)) ** months
+
+
+def largest_loss(rate: Callable[[Any], Any], wanted: Numbers, least: float = 1e-12, most: float = 0.5) -> Numbers:
+    """The largest p from `least` to `most` at which `rate(p)`, which falls with p, still gives `wanted`.
+
+    NaN where not even `least` does, so that something else than loss is in the way. To 12 digits, by bisection.
+
+    >>> p = largest_loss(lambda p: to_bps(pftk(p, rtt_s=0.08)), wanted=100e6)
+    >>> f"{float(p):.2g}"
+    '3.2e-06'
+    """
+    wanted = np.asarray(wanted, float)
+    shape = np.broadcast_shapes(wanted.shape, np.shape(rate(np.full_like(wanted, least))))
+    low, high = np.full(shape, math.log(least)), np.full(shape, math.log(most))
+    possible, always = rate(np.exp(low)) >= wanted, rate(np.exp(high)) >= wanted
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = rate(np.exp(middle)) >= wanted
+        low, high = np.where(enough, middle, low), np.where(enough, high, middle)
+    return np.where(possible, np.where(always, most, np.exp(low)), math.nan)
+
+
 # --- Response functions: mean window against loss rate ---------------------------------------------------------------
 
 

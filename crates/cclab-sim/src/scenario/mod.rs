@@ -34,6 +34,7 @@ pub use crate::net::config::*;
 pub use crate::net::queue::{Limit, Queue};
 pub use crate::world::config::*;
 pub use error::{Mistake, ScenarioError};
+pub use quantity::in_si;
 pub use registry::registry_json;
 
 use background::{BackgroundSpec, MAX_ENTRIES};

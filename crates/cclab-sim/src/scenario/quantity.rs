@@ -8,6 +8,21 @@ pub(super) use crate::net::queue::field::Amount;
 use cclab_algo::{Duration, Rate, math};
 use serde_json::{Value as Json, json};
 
+/// A quantity in SI units (s, bit/s, bytes, a share of 1), for those who write one outside of a scenario.
+///
+/// # Errors
+/// What is wrong with it, or with its `kind`, and what is allowed.
+pub fn in_si(kind: &str, text: &str) -> Result<f64, String> {
+    let json = text.into();
+    match kind {
+        "time" => POSITIVE_TIME.read(&json).map(Duration::as_secs_f64),
+        "rate" => POSITIVE_RATE.read(&json).map(Rate::as_bps_f64),
+        "size" => SIZE.read(&json).map(|bytes| bytes as f64),
+        "probability" => Probability.read(&text.parse::<f64>().map_or(json, Json::from)),
+        _ => Err(format!("{kind}: a quantity is a time, a rate, a size or a probability")),
+    }
+}
+
 /// A unit and how many base units it is.
 type Unit = (&'static str, u64);
 

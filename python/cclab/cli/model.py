@@ -1,0 +1,177 @@
+"""`cclab model`: closed formulas at the command line."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import click
+
+_EXAMPLES = {"time": "80 ms", "rate": "100 Mbit/s", "size": "100 kB", "probability": "0.1%"}
+
+
+class Quantity(click.ParamType[float]):
+    """A quantity as scenarios have them, in SI units."""
+
+    def __init__(self, kind: str) -> None:
+        self.name = kind
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        """An example, where help names the value."""
+        return f'"{_EXAMPLES[self.name]}"'
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The value in SI units; what is wrong with it is told as scenarios tell it."""
+        from cclab import _core
+
+        if isinstance(value, float):
+            return value
+        try:
+            return _core.quantity(self.name, value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+_MORE = "May be given more than once."
+
+
+def _quantity(name: str, kind: str, more: bool = True, **given: Any) -> Callable[[Any], Any]:
+    given = {"multiple": True, "required": "default" not in given, "help": _MORE} | given if more else given
+    return click.option(f"--{name}", type=Quantity(kind), **given)
+
+
+def _connection(command: Callable[..., None]) -> Callable[..., None]:
+    """Options of every formula."""
+    shown = {"more": False, "show_default": True}
+    for option in (
+        _quantity("window", "size", more=False, help="The receiver's window (default: no limit)."),
+        click.option(
+            "--ack-every", type=click.IntRange(1, 100), default=1, show_default=True,
+            help="b, packets per ACK; 1 where the sender counts bytes, as Linux does.",
+        ),
+        _quantity("rto", "time", default="1 s", help="T0, the first timeout of a series.", **shown),
+        _quantity("mss", "size", default="1460 B", help="Payload of a segment.", **shown),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.group(short_help="Ask closed formulas: rates, tolerable loss, short transfers.")
+def model() -> None:
+    """Ask closed formulas (docs/models/formulas.md), without a scenario.
+
+    \b
+    cclab model throughput --rtt "80 ms" --loss 0.1% --loss 1%
+    cclab model loss --rate "100 Mbit/s" --rtt "80 ms"
+    cclab model latency --size "100 kB" --rtt "80 ms" --loss 1%
+
+    A scenario is answered by formulas with cclab run FILE --backend model.
+    """
+
+
+@model.command()
+@_quantity("rtt", "time")
+@_quantity("loss", "probability")
+@_connection
+def throughput(rtt: tuple[float, ...], loss: tuple[float, ...], **connection: Any) -> None:
+    """What a TCP gets at these loss rates: Mathis, Padhye (PFTK), TFRC, PingER's derived throughput."""
+    from cclab import console
+
+    formulas = _formulas(**connection)
+    table = console.table("Throughput, Mbit/s of payload", "|RTT|ms", "|Loss|%", *(f"|{name}" for name in formulas))
+    for r, p in itertools.product(rtt, loss):
+        rates = [_mbps(float(f(p, r))) for f in formulas.values()]
+        table.add_row(console.number(r * 1e3), console.number(p * 100), *rates)
+    console.show(table)
+    if 0.0 in loss:
+        console.note("No loss: what the receiver's window allows, if it has a limit (--window).")
+
+
+@model.command()
+@_quantity("rate", "rate")
+@_quantity("rtt", "time")
+@_connection
+def loss(rate: tuple[float, ...], rtt: tuple[float, ...], **connection: Any) -> None:
+    """How much loss a TCP may have that is to get this rate of payload."""
+    from cclab import console
+    from cclab.theory.formulas import largest_loss
+
+    formulas = _formulas(**connection)
+    title = "Largest loss rate: one packet in …"
+    table = console.table(title, "|Rate|Mbit/s", "|RTT|ms", *(f"|{name}" for name in formulas))
+    missing = False
+    for wanted, r in itertools.product(rate, rtt):
+        found = [float(largest_loss(partial(f, rtt=r), wanted)) for f in formulas.values()]
+        missing |= any(map(math.isnan, found))
+        table.add_row(_mbps(wanted), console.number(r * 1e3), *map(_one_in, found))
+    console.show(table)
+    if missing:
+        console.note("A dash: not even without loss; the receiver's window is in the way.")
+
+
+@model.command()
+@_quantity("size", "size")
+@_quantity("rtt", "time")
+@_quantity("loss", "probability", default=("0",), help=f"{_MORE} Default 0.")
+@click.option("--initial-window", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Segments.")
+@_connection
+def latency(
+    size: tuple[float, ...], rtt: tuple[float, ...], loss: tuple[float, ...], initial_window: int, mss: float,
+    rto: float, ack_every: int, window: float | None,
+) -> None:  # fmt: skip
+    """How long a transfer takes on an idle path: handshake and data (Cardwell, Savage, Anderson, INFOCOM 2000)."""
+    from cclab import console, formulas
+
+    if (worst := max(loss)) >= 0.5:
+        said = f"{worst} is not below 50%: the mean handshake is infinite there"
+        raise click.BadParameter(said, param_hint="--loss")
+    table = console.table("Latency, s", "|Size|bytes", "|RTT|ms", "|Loss|%", "|Handshake", "|Data", "|Together")
+    most = _segments(window, mss)
+    for bytes_, r, p in itertools.product(size, rtt, loss):
+        data = formulas.latency_s(math.ceil(bytes_ / mss), p, r, rto, ack_every, min(initial_window, most), most)
+        opening = formulas.handshake_s(p, r, rto)
+        figures = (bytes_, r * 1e3, p * 100, opening, data, opening + data)
+        table.add_row(*map(console.number, figures))
+    console.show(table)
+
+
+def _formulas(mss: float, rto: float, ack_every: int, window: float | None) -> dict[str, Callable[..., Any]]:
+    """By the heading of their column: bit/s of p and RTT."""
+    import numpy as np
+
+    from cclab import formulas as f
+
+    most = _segments(window, mss)
+
+    def limited(segments_per_s: Any, rtt: float) -> Any:
+        return f.to_bps(np.minimum(segments_per_s, most / rtt), mss)
+
+    def quietly(formula: Callable[..., Any]) -> Callable[..., Any]:
+        return np.errstate(divide="ignore")(formula)  # without loss there is no limit
+
+    return {
+        "Mathis": quietly(lambda p, rtt: limited(f.mathis(p, rtt, math.sqrt(3 / (2 * ack_every))), rtt)),
+        "Padhye": lambda p, rtt: f.to_bps(f.pftk(p, rtt, rto, ack_every, most), mss),
+        "TFRC": quietly(lambda p, rtt: limited(f.tfrc(p, rtt, ack_every), rtt)),
+        "PingER": lambda p, rtt: f.pinger_bps(p, rtt, mss),
+    }
+
+
+def _segments(window: float | None, mss: float) -> float:
+    """The receiver's window, in segments: at least one."""
+    return math.inf if window is None else max(window / mss, 1.0)
+
+
+def _mbps(rate: float) -> str:
+    from cclab import console
+
+    return "no limit" if math.isinf(rate) else console.number(rate / 1e6)
+
+
+def _one_in(p: float) -> str:
+    from cclab import console
+
+    return console.number(math.nan if math.isnan(p) else float(round(1 / p, 1 if p > 0.01 else 0)))
