@@ -131,12 +131,27 @@ def saturated(rate: str = "60 Mbit/s", **more: object) -> dict:
         ("802.11b", 50 + 15.5 * 20 + 1310 + 10 + 248),  # 1536 bytes at 11 Mbit/s, 14 bytes at 2
         ("802.11a", 34 + 7.5 * 9 + 248 + 16 + 28),
         ("802.11g", 28 + 7.5 * 9 + 254 + 10 + 34),
+        ("802.11g-mixed", 50 + 7.5 * 20 + 248 + 10 + 254 + 10 + 34),  # a CTS to self at 2 Mbit/s before it
         ("802.11n", 43 + 7.5 * 9 + 228 + 16 + 28),  # 1538 bytes in 48 symbols
     ],
 )
 def test_one_station_takes_the_time_of_its_exchanges(profile, exchange, direction):
     found = wifi({"profile": profile}, saturated(direction=direction)).flows["throughput_bps"][0]
     assert found == pytest.approx(12_000 / exchange * 1e6, rel=0.01)
+
+
+def test_a_cts_to_self_keeps_the_others_quiet():
+    """Two stations, Bianchi's tau 0.10459 for CW 15: a collision costs the short CTS, and no data frame but those behind a CTS."""
+    up = saturated(direction="reverse", count=2)
+    result = wifi({"profile": "802.11g-mixed", "stations": 2}, up)
+    tau, cts, exchange = 0.10459, 248, 50 + 248 + 10 + 254 + 10 + 34
+    idle, one, both = (1 - tau) ** 2, 2 * tau * (1 - tau), tau**2
+    # who collides sends its data frame, too: nobody told it
+    slot = 20 * idle + exchange * one + (cts + 10 + 254 + 304 + 50) * both
+    assert result.flows["throughput_bps"].sum() == pytest.approx(12_000 * one / slot * 1e6, rel=0.02)
+    stations = result.stations
+    assert stations["cts"].to_list() == pytest.approx(stations["data"].to_list(), abs=1)
+    assert stations["rts"].sum() == 0
 
 
 def test_a_slow_station_slows_down_the_fast_one():

@@ -8,12 +8,14 @@ use super::queue::note;
 use super::reader::{Kind, Table, show};
 use super::registry::plain;
 use crate::net::field::Value;
-use crate::net::medium::config::{Backoff, Mac, Phy, Propagation, Radio, Routing};
+use crate::net::medium::config::{Backoff, Mac, Phy, Propagation, Protection, Radio, Routing};
 use crate::net::medium::profile::PROFILES;
 use crate::net::medium::routing;
 use cclab_algo::Rate;
 use serde_json::{Value as Json, json};
 
+pub(super) const PROTECTIONS: Words<Protection> =
+    Words(&[("rts-cts", Protection::RtsCts), ("cts-to-self", Protection::CtsToSelf)]);
 pub(super) const BACKOFFS: Words<Backoff> = Words(&[("standard", Backoff::Standard), ("ns2", Backoff::Ns2)]);
 const WINDOW: Integer = Integer { min: 0, max: 65_535 };
 const RETRIES: Integer = Integer { min: 1, max: 255 };
@@ -50,6 +52,7 @@ pub(super) fn read_mac(t: &mut Table, default: &str) -> Mac {
     check_rate(t, "basic_rate", mac.basic_rate, &mac);
     mac.header = t.or("header", &Integer { min: 14, max: 1000 }, mac.header.into()) as u32;
     mac.rts_threshold = t.or("rts_threshold", &RtsThreshold, mac.rts_threshold);
+    mac.protection = t.or("protection", &PROTECTIONS, mac.protection);
     mac.short_retries = t.or("short_retries", &RETRIES, mac.short_retries.into()) as u32;
     mac.long_retries = t.or("long_retries", &RETRIES, mac.long_retries.into()) as u32;
     mac.backoff = t.or("backoff", &BACKOFFS, mac.backoff);
@@ -90,7 +93,13 @@ pub(super) fn mac_fields(mac: &Mac) -> Vec<Json> {
             "rts_threshold",
             "size, always, never",
             RtsThreshold.write(&mac.rts_threshold),
-            "frames of at least so much are announced by RTS",
+            "frames of at least so much are announced",
+        ),
+        plain(
+            "protection",
+            "rts-cts, cts-to-self",
+            PROTECTIONS.write(&mac.protection),
+            "how: by an RTS that is answered, or by a CTS to oneself",
         ),
         plain(
             "short_retries",
@@ -98,7 +107,7 @@ pub(super) fn mac_fields(mac: &Mac) -> Vec<Json> {
             integer(mac.short_retries),
             "attempts of RTS, and of frames without",
         ),
-        plain("long_retries", "integer from 1 to 255", integer(mac.long_retries), "attempts of announced frames"),
+        plain("long_retries", "integer from 1 to 255", integer(mac.long_retries), "attempts of frames behind an RTS"),
         plain(
             "backoff",
             "standard, ns2",

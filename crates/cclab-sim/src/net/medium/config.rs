@@ -266,11 +266,13 @@ pub struct Mac {
     pub basic_rate: Rate,
     /// Bytes of a data frame around its IP packet: header, check sequence, LLC.
     pub header: u32,
-    /// Frames of at least so many bytes are announced by RTS; `u32::MAX` none.
+    /// Frames of at least so many bytes are announced; `u32::MAX` none.
     pub rts_threshold: u32,
+    /// How they are.
+    pub protection: Protection,
     /// Attempts of RTS, and of frames without.
     pub short_retries: u32,
-    /// Attempts of announced frames.
+    /// Attempts of frames behind an RTS.
     pub long_retries: u32,
     /// How back-offs are drawn and collisions waited for.
     pub backoff: Backoff,
@@ -292,6 +294,15 @@ pub enum Phy {
         /// Signal extension behind a frame: 6 µs at 2.4 GHz.
         extension: Duration,
     },
+}
+
+/// How a frame is announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// By an RTS, which the receiver answers by a CTS.
+    RtsCts,
+    /// By a CTS of the sender to itself, which nobody answers.
+    CtsToSelf,
 }
 
 /// Whose back-off.

@@ -90,7 +90,7 @@ table! {
     flow: Index, "" = f.flow;
     /// What became of it where it was to be received: `received`, `collided` with another, or the station was `deaf` because it sent
     /// itself; `lost` by the given probability; `too weak` there, if it came so far at all. A broadcast is `received` by all who could,
-    /// by some, `partly`, or by none, `missed`. `under way` when the run ended.
+    /// by some, `partly`, or by none, `missed`; a CTS to oneself is `sent`. `under way` when the run ended.
     outcome: Names, "" = f.outcome;
     /// Stations that it was for and that it was strong enough at.
     receivers: Vec<u32>, "1" = f.receivers;
@@ -225,6 +225,7 @@ impl Medium {
             carries,
             outcome: match receivers {
                 0 if lost => "lost",
+                0 if from == to => "sent",
                 0 => "too weak",
                 _ => "under way",
             },

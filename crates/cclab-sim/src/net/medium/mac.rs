@@ -2,7 +2,7 @@
 
 use super::air::{Arrival, EVERYBODY, Ear, UNNUMBERED};
 use super::arp::{self, Arp};
-use super::config::{self, Backoff, Mac, Radio};
+use super::config::{self, Backoff, Mac, Protection, Radio};
 use super::interface_queue::{Content, InterfaceQueue, Item};
 use super::{END, Medium, ParcelId, STATION, StationId};
 use crate::net::queue::drai::{self, Counted, Watch};
@@ -76,11 +76,18 @@ struct Service {
     airtime: Duration,
     /// How long its acknowledgement is on the air.
     ack: Duration,
-    /// By RTS and CTS.
-    announced: bool,
+    /// By what it is announced, if it is.
+    announced: Option<Protection>,
     sequence: u16,
     /// The next station has it, although this one does not know yet.
     arrived: bool,
+}
+
+impl Service {
+    /// Whether its receiver is asked first.
+    fn is_asked_for(&self) -> bool {
+        self.announced == Some(Protection::RtsCts)
+    }
 }
 
 /// What a station does next, beside counting its back-off.
@@ -250,7 +257,8 @@ impl Medium {
                     self.transmit(now, at, Kind::Ack, to, airtime, Duration::ZERO, now + airtime);
                 }
                 Task::SendData => {
-                    if station.ear.is_idle(now) {
+                    // Nobody else answers a CTS to oneself: what has been reserved is used.
+                    if self.mac.protection == Protection::CtsToSelf || station.ear.is_idle(now) {
                         self.send_data(now, at);
                     } else {
                         self.retry(now, at);
@@ -269,7 +277,7 @@ impl Medium {
                 }
                 Task::AwaitAck => {
                     station.counts.data_retries += 1;
-                    let announced = station.service.as_ref().is_some_and(|service| service.announced);
+                    let announced = station.service.as_ref().is_some_and(Service::is_asked_for);
                     let (count, limit) = if announced {
                         (&mut station.long, self.mac.long_retries)
                     } else {
@@ -328,6 +336,7 @@ impl Medium {
         let airtime = self.airtimes.of(&self.mac, bytes, rate);
         let ack = self.airtimes.of(&self.mac, ACK, self.mac.response(rate));
         let announced = item.next.is_some() && bytes >= self.mac.rts_threshold;
+        let announced = announced.then_some(self.mac.protection);
         station.sequence = station.sequence.wrapping_add(1) & 0xfff;
         let sequence = station.sequence;
         station.service = Some(Service { item, airtime, ack, announced, sequence, arrived: false });
@@ -348,10 +357,16 @@ impl Medium {
     fn attempt(&mut self, now: Time, at: usize) {
         let station = &mut self.stations[at];
         let Some(service) = &station.service else { return };
-        if !service.announced {
-            return self.send_data(now, at);
-        }
+        let Some(protection) = service.announced else { return self.send_data(now, at) };
         let t = &self.timing;
+        if protection == Protection::CtsToSelf {
+            let nav = t.sifs * 2 + service.airtime + service.ack;
+            let due = now + t.ack + t.sifs;
+            station.plan(Task::SendData, due);
+            station.counts.cts += 1;
+            let airtime = t.ack;
+            return self.transmit(now, at, Kind::Cts, at as u32, airtime, nav, due);
+        }
         let nav = t.sifs * 3 + t.ack + service.airtime + service.ack;
         let to = service.item.next.map_or(EVERYBODY, |next| next.0);
         let engaged = now + t.rts + PROPAGATION + t.sifs + t.ack + PROPAGATION;
@@ -396,7 +411,11 @@ impl Medium {
     fn transmit(&mut self, now: Time, at: usize, kind: Kind, to: u32, airtime: Duration, nav: Duration, engaged: Time) {
         let station = &mut self.stations[at];
         let answers = matches!(kind, Kind::Cts | Kind::Ack);
-        debug_assert!(answers || station.ear.is_idle(now), "only answers are sent while the medium is not free");
+        let reserved = self.mac.protection == Protection::CtsToSelf;
+        debug_assert!(
+            answers || reserved || station.ear.is_idle(now),
+            "only answers are sent while the medium is not free"
+        );
         station.ear.send(now, now + airtime, engaged, &self.timing);
         let from = at as u32;
         let number = self.free.pop().unwrap_or_else(|| {
@@ -533,7 +552,7 @@ impl Medium {
         let station = &mut self.stations[at];
         let Some(service) = station.service.take() else { return };
         station.served += 1;
-        if service.announced {
+        if service.is_asked_for() {
             station.long = 0;
         } else {
             station.short = 0;
@@ -582,9 +601,13 @@ impl Station {
     #[inline(never)]
     fn stamp(&mut self, now: Time, packet: &mut Packet, airtime: Duration, t: &Timing, mac: &Mac) {
         // What a flow alone could have over this hop.
-        let announced = self.service.as_ref().is_some_and(|service| service.announced);
+        let announced = self.service.as_ref().and_then(|service| service.announced);
         let before = t.difs + t.slot * u64::from(mac.cw_min) / 2;
-        let handshake = if announced { t.rts + t.ack + t.sifs * 2 } else { Duration::ZERO };
+        let handshake = match announced {
+            Some(Protection::RtsCts) => t.rts + t.ack + t.sifs * 2,
+            Some(Protection::CtsToSelf) => t.ack + t.sifs,
+            None => Duration::ZERO,
+        };
         let exchange = before + handshake + airtime + t.sifs + t.ack;
         if packet.payload() > 0 {
             self.alone = f64::from(packet.size) * 8.0 / exchange.as_secs_f64();

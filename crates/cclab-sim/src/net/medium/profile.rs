@@ -6,12 +6,12 @@
 //! | `802.11b`, `802.11b-short` | 20 µs | 10 µs | 50 µs | 31–1023 | 192, 96 µs | 1, 2, 5.5, 11 |
 //! | `802.11a` | 9 µs | 16 µs | 34 µs | 15–1023 | 20 µs | 6 … 54 |
 //! | `802.11g` | 9 µs | 10 µs | 28 µs | 15–1023 | 20 µs, 6 µs behind | 6 … 54 |
-//! | `802.11g-mixed` | 20 µs | 10 µs | 50 µs | 15–1023 | as `802.11g`, control frames as `802.11b` | 1 … 54 |
+//! | `802.11g-mixed` | 20 µs | 10 µs | 50 µs | 15–1023 | as `802.11g`; CTS to self as `802.11b` | 1 … 54 |
 //! | `802.11n`, `802.11n-2.4` | 9 µs | 16, 10 µs | 43, 37 µs | 15–1023 | 36 µs; 6 µs behind at 2.4 GHz | 6.5 … 65, 7.2 … 72.2 |
 //!
 //! Sources: IEEE 802.11-1999 §15 (DSSS), 802.11-2012 §17 (CCK), §18 (OFDM), §19 (ERP), §20 (HT), and ns-2.35.
 
-use super::config::{Backoff, Mac, Phy};
+use super::config::{Backoff, Mac, Phy, Protection};
 use cclab_algo::{Duration, Rate};
 
 /// A named set of values.
@@ -78,13 +78,14 @@ pub const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "802.11g-mixed",
-        summary: "the same where 802.11b stations listen: long slots, and RTS and CTS at 2 Mbit/s protect every frame",
+        summary: "the same where 802.11b stations listen: long slots, and a CTS to self at 2 Mbit/s protects every frame",
         source: "IEEE 802.11-2012 §19",
         mac: || Mac {
             sifs: us(10),
             slot: us(20),
             basic_rate: Rate(2_000_000),
             rts_threshold: 0,
+            protection: Protection::CtsToSelf,
             ..ofdm("802.11g-mixed", Phy::Erp(LONG))
         },
     },
@@ -128,6 +129,7 @@ fn dsss(profile: &'static str, preamble: Duration) -> Mac {
         basic_rate: Rate(1_000_000),
         header: 28 + LLC,
         rts_threshold: 0,
+        protection: Protection::RtsCts,
         short_retries: 7,
         long_retries: 4,
         backoff: Backoff::Standard,
@@ -173,12 +175,11 @@ impl Mac {
         PROFILES.iter().find(|profile| profile.name == name).map(|profile| (profile.mac)())
     }
 
-    /// The rate at which a data frame of this rate is acknowledged: the basic rate, or where that is above it the highest rate below that
-    /// everybody understands, of the same kind (IEEE 802.11-2012 §9.7.6.5.2).
+    /// The rate at which a data frame of this rate is acknowledged: the basic rate, or where that is above it or of another kind the
+    /// highest rate of its kind that everybody understands (IEEE 802.11-2012 §9.7.6.5.2).
     pub fn response(&self, rate: Rate) -> Rate {
         let cck = |rate: Rate| matches!(self.phy, Phy::Dsss(_)) || is_cck(rate);
-        let same_kind = cck(rate) == cck(self.basic_rate) || !cck(rate);
-        if rate >= self.basic_rate && same_kind {
+        if rate >= self.basic_rate && cck(rate) == cck(self.basic_rate) {
             return self.basic_rate;
         }
         let mandatory: &[u64] = if cck(rate) { &[2, 1] } else { &[24, 12, 6] };
@@ -257,7 +258,7 @@ impl Phy {
                 let of = |rate_of: fn(u64) -> u64| HT_BITS.into_iter().find(|bits| rate_of(*bits) == rate.0);
                 let data = match (of(long_guard), of(short_guard)) {
                     (Some(bits), _) => us(36) + us(SYMBOL) * symbols(bits),
-                    // The last symbol ends on the grid of 4 µs (§20.4.3).
+                    // The last symbol ends on the grid of 4 µs (§20.4.3; equation 19-90 from the edition of 2016 on).
                     (_, Some(bits)) => us(36) + us((symbols(bits) * 36).div_ceil(40) * SYMBOL),
                     (None, None) => legacy(),
                 };
@@ -336,6 +337,23 @@ mod tests {
         assert_eq!(found(ht, 7_200_000), [1744.0, 128.0, 60.0]);
     }
 
+    /// Gast again: DIFS, a TCP segment, SIFS, an ACK; DIFS, a TCP ACK, SIFS, an ACK. So many of them in a second, at 54 Mbit/s alone,
+    /// and behind a CTS to self or an RTS and a CTS at 11 Mbit/s.
+    #[test]
+    fn published_transactions_per_second() {
+        let (erp, bare) = (mac("802.11g"), |mac: &Mac, bytes| micros(mac.airtime(bytes, Rate(54 * M))));
+        let sifs = micros(erp.sifs);
+        let transaction = |mac: &Mac, before: f64| {
+            let exchange = |bytes| micros(mac.difs()) + before + bare(mac, bytes) + sifs + bare(mac, ACK);
+            1e6 / (exchange(1536) + exchange(76))
+        };
+        let mixed = Mac { basic_rate: Rate(11 * M), ..mac("802.11g-mixed") };
+        let cts = micros(mixed.ack()) + sifs;
+        let found =
+            [transaction(&erp, 0.0), transaction(&mixed, cts), transaction(&mixed, cts + micros(mixed.rts()) + sifs)];
+        assert_eq!(found.map(f64::floor), [2336.0, 1113.0, 750.0]);
+    }
+
     /// IEEE 802.11-2012 §18.1.1: an ACK at 6, 12 and 24 Mbit/s takes 44, 32 and 28 µs.
     #[test]
     fn acknowledgements_at_the_mandatory_rates() {
@@ -343,14 +361,14 @@ mod tests {
         assert_eq!(micros(Phy::Ht { extension: Duration::ZERO }.airtime(14, Rate(24 * M))), 28.0);
     }
 
-    /// Slow data are acknowledged slowly: 54 at 24, 18 at 12, 9 at 6, 11 and 2 at 2, 1 at 1 Mbit/s; what is protected, at 2.
+    /// Slow data are acknowledged slowly: 54 at 24, 18 at 12, 9 at 6, 11 and 2 at 2, 1 at 1 Mbit/s; symbols by symbols.
     #[test]
     fn acknowledgements_are_no_faster_than_data() {
         let response = |name: &str, mbps: f64| mac(name).response(Rate((mbps * 1e6) as u64)).0 / M;
         assert_eq!([54.0, 24.0, 18.0, 9.0, 6.0].map(|rate| response("802.11a", rate)), [24, 24, 12, 6, 6]);
         assert_eq!([11.0, 5.5, 2.0, 1.0].map(|rate| response("802.11b", rate)), [2, 2, 2, 1]);
         assert_eq!([54.0, 11.0, 1.0].map(|rate| response("802.11g", rate)), [24, 2, 1]);
-        assert_eq!([54.0, 6.0, 11.0, 1.0].map(|rate| response("802.11g-mixed", rate)), [2, 2, 2, 1]);
+        assert_eq!([54.0, 6.0, 11.0, 1.0].map(|rate| response("802.11g-mixed", rate)), [24, 6, 2, 1]);
         assert_eq!([65.0, 6.5].map(|rate| response("802.11n", rate)), [24, 6]);
         assert_eq!([2.0, 1.0].map(|rate| response("ns2-2M", rate)), [1, 1]);
     }
