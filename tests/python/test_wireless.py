@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import cclab
+from cclab import registry
 
 FLOWS = [{"cc": "newreno"}]
 MOVES = """\
@@ -84,8 +85,6 @@ def test_a_network_of_stations_as_an_object():
 
 
 def test_every_profile_protocol_and_model_is_described(cli):
-    from cclab import registry
-
     for kind in ("routing", "profiles", "mobility"):
         for entry in registry.registered()[kind]:
             status, out, _ = cli("describe", entry["name"])
@@ -178,6 +177,51 @@ def test_lost_frames_are_sent_again():
     deviation = (0.2 * 0.8 / attempts) ** 0.5
     assert access_point["data_retries"] / attempts == pytest.approx(0.2, abs=4 * deviation)
     assert result.flows["throughput_bps"][0] == pytest.approx(3e6, rel=0.01)
+
+
+BLOATED = {"cc": "cubic", "start_jitter": "0 s"}
+
+
+@pytest.mark.parametrize("discipline", registry.names("queues"))
+def test_any_discipline_at_the_access_point(discipline):
+    """Every discipline lets one flow fill the air, and what it drops and marks is counted, packet by packet."""
+    queue = {"discipline": discipline}
+    result = wifi(
+        {"profile": "802.11g", "queue": queue, "stations": [{"queue": {"discipline": "droptail"}}]},
+        {"cc": "cubic", "ecn": True},
+        record={"frames": True, "samples": "off"},
+    )
+    access_point, station = result.rows("stations")
+    lost = result.losses.filter(pl.col("place") == access_point["name"])["cause"].to_list()
+    assert lost.count("discipline") == access_point["early_drops"]
+    assert lost.count("discipline") + lost.count("queue") == access_point["queue_drops"]
+    assert access_point["marks"] + access_point["queue_drops"] > 0
+    assert station["marks"] == station["early_drops"] == 0
+    # Data of 1500 bytes and, every other packet, an ACK of 52 with its own exchange (us).
+    data, ack = 28 + 254 + 10 + 34, 28 + 38 + 10 + 34
+    assert result.flows["goodput_bps"][0] > 0.7 * 1448 * 8 / (data + ack / 2 + 1.5 * 7.5 * 9) * 1e6
+
+
+def test_codel_keeps_the_delay_of_a_slow_station_short():
+    """At 1 Mbit/s a packet takes about 13 ms: 50 of them wait 650 ms, and CoDel lets a few wait."""
+    slow = {"profile": "802.11b", "stations": [{"rate": "1 Mbit/s"}]}
+    full = wifi(slow, BLOATED)
+    short = wifi({**slow, "queue": {"discipline": "fq-codel"}}, BLOATED)
+    assert full.flows["rtt_p50_s"][0] > 0.5
+    assert short.flows["rtt_p50_s"][0] < 0.2
+    assert short.flows["goodput_bps"][0] > 0.9 * full.flows["goodput_bps"][0]
+
+
+def test_a_station_may_have_a_queue_of_its_own():
+    own = {"discipline": "codel", "limit": "70 packets"}
+    network = {
+        "rate": "9 Mbit/s",
+        "rtt": "9 ms",
+        "wifi": {"queue": {"limit": "9 packets"}, "stations": [{"queue": own}, {}]},
+    }
+    medium = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": FLOWS}).resolved()["media"][0]
+    assert medium["queue"]["limit_packets"] == 9
+    assert [s["queue"] and s["queue"]["limit_packets"] for s in medium["stations"]] == [None, 70, None]
 
 
 def test_no_station_falls_silent():

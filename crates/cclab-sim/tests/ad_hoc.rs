@@ -8,6 +8,7 @@ use cclab_sim::net::StationId;
 use cclab_sim::net::field::{Field, Params, Value};
 use cclab_sim::net::medium::config::*;
 use cclab_sim::net::medium::routing::REGISTRY;
+use cclab_sim::net::queue::{Limit, Queue};
 use cclab_sim::scenario::{Crossing, Scenario, Traffic};
 use cclab_sim::tcp::{Config, Recovery};
 use support::*;
@@ -41,6 +42,7 @@ fn radio(stations: Vec<Motion>, law: &str, window: u64, routing: Routing) -> Sce
         connected: false,
         radio: Radio::WAVELAN,
         mac: Mac::of("ns2-2M").expect("a profile"),
+        queue: Queue::DropTail { limit: Limit::Packets(50) },
         routing,
         arp: true,
         ttl,

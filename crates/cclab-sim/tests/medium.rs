@@ -3,10 +3,12 @@
 mod support;
 
 use cclab_algo::{Duration, Rate, Time};
+use cclab_sim::net::field::{Amount, Params, Value};
 use cclab_sim::net::medium::config::*;
+use cclab_sim::net::queue;
 use cclab_sim::net::{StationId, StationRow};
 use cclab_sim::scenario::{Flow, Scenario};
-use cclab_sim::tcp::{Config, Recovery};
+use cclab_sim::tcp::{Config, Ecn, Recovery};
 use cclab_sim::world::RunResult;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -218,27 +220,35 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     /// Whatever stations stand where and send to whom: every packet and every frame is accounted for (a run checks that), and
-    /// nobody sends into a medium that it knows to be taken (debug assertions), but for CTS and ACK.
+    /// nobody sends into a medium that it knows to be taken (debug assertions), but for CTS and ACK; whatever the queue discipline.
     #[test]
     fn all_is_accounted_for(
         places in proptest::collection::vec((0.0..1500.0, 0.0..600.0), 2..25),
         flows in proptest::collection::vec((0_u32..25, 0_u32..25, any::<bool>(), 100_u32..1500), 1..8),
         rts_threshold in prop_oneof![Just(0), Just(500), Just(u32::MAX)],
-        standard: bool, arp: bool, queue in 1_usize..50, moves: bool, shadows: bool,
+        standard: bool, arp: bool, moves: bool, shadows: bool, to_self: bool,
+        discipline in 0..queue::REGISTRY.len(), limit in 1_u64..50, ecn: bool,
     ) {
         let n = places.len() as u32;
         let places: Vec<Place> = places.into_iter().map(|(x, y)| at(x, y)).collect();
         let backoff = if standard { Backoff::Standard } else { Backoff::Ns2 };
-        let mac = Mac { rts_threshold, backoff, queue, ..mac() };
+        let protection = if to_self { Protection::CtsToSelf } else { Protection::RtsCts };
+        let mac = Mac { rts_threshold, protection, backoff, ..mac() };
         let flow = |(i, (from, to, tcp, size)): (usize, (u32, u32, bool, u32))| {
             let label = format!("f{i}");
-            let tcp_config = Config::classic(size, Recovery::NewReno);
+            let ecn = if ecn { Ecn::On } else { Ecn::Off };
+            let tcp_config = Config { ecn, ..Config::classic(size, Recovery::NewReno) };
             let flow = if tcp { bulk(&label, "newreno", tcp_config) } else { cbr(&label, 500_000, size) };
             (flow, from % n, (from + 1 + to % (n - 1)) % n)
         };
         let mut scenario = radio(3.0, &places, mac, flows.into_iter().enumerate().map(flow).collect());
         let air = &mut scenario.media[0];
         air.arp = arp;
+        let entry = &queue::REGISTRY[discipline];
+        let mut params = Params::new(entry.fields, &vec![None; entry.fields.len()]);
+        params.put("limit", Value::Amount(Amount::Packets(limit)));
+        let around = queue::Around { rate: Some(Rate(2_000_000)), rtt: Duration::from_millis(100), packet: 1500 };
+        air.queue = (entry.build)(&params, &around);
         if shadows {
             air.radio.propagation = Propagation::Shadowing { exponent: 2.7, deviation: 4.0, reference: 1.0 };
         }

@@ -10,6 +10,7 @@ use cclab_sim::net::field::{FREE, Field};
 use cclab_sim::net::medium::ParcelId;
 use cclab_sim::net::medium::config::{self, *};
 use cclab_sim::net::medium::routing::{Action, Context, Entry, Routing, Why, abr, aodv, dsr};
+use cclab_sim::net::queue::{Limit, Queue};
 use cclab_sim::scenario::{Crossing, Scenario, Traffic};
 use cclab_sim::tcp::{self, Recovery};
 use support::*;
@@ -118,6 +119,7 @@ fn chain(seconds: f64, hops: u32, cc: &str, window: u64, routing: config::Routin
         stations: (0..=hops).map(|i| Station::new(i as usize, Motion::Standing(place(i)))).collect(),
         radio: Radio::WAVELAN,
         mac: Mac::of("ns2-2M").expect("a profile"),
+        queue: Queue::DropTail { limit: Limit::Packets(50) },
         seed: None,
         connected: false,
         routing,

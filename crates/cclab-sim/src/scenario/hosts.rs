@@ -172,7 +172,7 @@ impl Hosts {
             graph.link(name("bottleneck-reverse"), &self.reverse, left + 1, left, delays.1, around);
         }
         let first = graph.nodes.len();
-        graph.media.extend(self.wifi.as_ref().map(|wifi| wifi.medium(1, &mut graph.nodes)));
+        graph.media.extend(self.wifi.as_ref().map(|wifi| wifi.medium(1, &mut graph.nodes, around)));
         for f in flows {
             let rest = self.rest(f, delays).unwrap_or_default();
             match f.ends {

@@ -22,6 +22,16 @@ impl QueueSpec {
         QueueSpec::new(&droptail::ENTRY, rate, &[None])
     }
 
+    /// Drop-tail of so many packets.
+    pub(super) fn of_packets(packets: u64) -> QueueSpec {
+        QueueSpec::new(&droptail::ENTRY, None, &[Some(Value::Amount(Amount::Packets(packets)))])
+    }
+
+    /// Whether an amount in it is relative to a BDP.
+    pub(super) fn needs_rtt(&self) -> bool {
+        self.params.iter().any(|(_, value)| matches!(value, Value::Amount(Amount::Bdp(_))))
+    }
+
     fn new(entry: &'static Entry, rate: Option<Rate>, given: &[Option<Value>]) -> QueueSpec {
         let mut params = Params::new(entry.fields, given);
         if rate.is_none() && params.get::<Option<Amount>>("limit").is_some_and(Amount::is_relative) {

@@ -1,11 +1,10 @@
 //! What the stations of a medium have in common: MAC, radio, routing.
 
 use super::quantity::{
-    Amount, Amounts, FREQUENCY, Integer, Number, Or, POSITIVE_DISTANCE, POSITIVE_RATE, POSITIVE_TIME, POWER, Sizes,
-    Words, one_of,
+    FREQUENCY, Integer, Number, Or, POSITIVE_DISTANCE, POSITIVE_RATE, POSITIVE_TIME, POWER, Sizes, Words, one_of,
 };
-use super::queue::note;
-use super::reader::{Kind, Table, show};
+use super::queue::{QueueSpec, note};
+use super::reader::{Kind, Table};
 use super::registry::plain;
 use crate::net::field::Value;
 use crate::net::medium::config::{Backoff, Mac, Phy, Propagation, Protection, Radio, Routing};
@@ -19,17 +18,19 @@ pub(super) const PROTECTIONS: Words<Protection> =
 pub(super) const BACKOFFS: Words<Backoff> = Words(&[("standard", Backoff::Standard), ("ns2", Backoff::Ns2)]);
 const WINDOW: Integer = Integer { min: 0, max: 65_535 };
 const RETRIES: Integer = Integer { min: 1, max: 255 };
-const MAX_QUEUE: u64 = 1_000_000;
+/// Packets in an interface queue, as in ns-2.
+const QUEUE: u64 = 50;
 /// Speed of signals, m/s, as ns-2 has it.
 const LIGHT: f64 = 3e8;
 /// At the very end of its reach a signal is there, whatever is rounded.
 const THERE: f64 = 1.0 + 1e-9;
 
-/// Reads the MAC and the radio: a profile, and whatever differs from it.
-pub(super) fn read(t: &mut Table) -> (Mac, Radio) {
+/// Reads the MAC, the interface queue and the radio: a profile, and whatever differs from it.
+pub(super) fn read(t: &mut Table) -> (Mac, QueueSpec, Radio) {
     let mac = read_mac(t, PROFILES[0].name);
+    let queue = read_queue(t, &mac);
     let radio = read_radio(t);
-    (mac, radio)
+    (mac, queue, radio)
 }
 
 /// Reads the MAC: a profile, unless written `default`, and whatever differs from it.
@@ -56,10 +57,12 @@ pub(super) fn read_mac(t: &mut Table, default: &str) -> Mac {
     mac.short_retries = t.or("short_retries", &RETRIES, mac.short_retries.into()) as u32;
     mac.long_retries = t.or("long_retries", &RETRIES, mac.long_retries.into()) as u32;
     mac.backoff = t.or("backoff", &BACKOFFS, mac.backoff);
-    let mut q = t.table_or_empty("queue");
-    mac.queue = q.or("limit", &Packets, mac.queue as u64) as usize;
-    t.put("queue", q.finish());
     mac
+}
+
+/// Reads the interface queue of stations of this MAC.
+pub(super) fn read_queue(t: &mut Table, mac: &Mac) -> QueueSpec {
+    QueueSpec::of_packets(QUEUE).overridden(t, Some(mac.data_rate))
 }
 
 /// Notes that a rate is none of the PHY's.
@@ -114,7 +117,7 @@ pub(super) fn mac_fields(mac: &Mac) -> Vec<Json> {
             BACKOFFS.write(&mac.backoff),
             "from 0 to CW and EIFS for DIFS, or from 0 to CW − 1 and both",
         ),
-        plain("queue", "table", json!(null), "its limit; 50 packets"),
+        plain("queue", "table", json!(null), "its discipline, with the fields of a link's; drop-tail of 50 packets"),
     ];
     if let Phy::Dsss(preamble) = mac.phy {
         fields.push(plain("preamble", "time", POSITIVE_TIME.write(&preamble), "preamble and PLCP header"));
@@ -253,24 +256,5 @@ impl Kind for RtsThreshold {
             &u32::MAX => json!("never"),
             size => RTS_SIZE.write(&u64::from(*size)),
         }
-    }
-}
-
-/// A number of packets in a queue.
-struct Packets;
-impl Kind for Packets {
-    type Value = u64;
-    fn read(&self, json: &Json) -> Result<u64, String> {
-        match (Amounts { time: false }).read(json)? {
-            Amount::Packets(n) if n <= MAX_QUEUE => Ok(n),
-            Amount::Packets(_) => Err(format!("{} is too large; at most \"{MAX_QUEUE} packets\"", show(json))),
-            _ => Err(format!(
-                "{} is no number of packets, which is what an interface queue counts; write e.g. \"50 packets\"",
-                show(json)
-            )),
-        }
-    }
-    fn write(&self, value: &u64) -> Json {
-        Amounts { time: false }.write(&Amount::Packets(*value))
     }
 }

@@ -144,7 +144,7 @@ fn queue_json(queue: &Queue) -> Json {
 }
 
 fn medium_json(of: &Medium) -> Json {
-    let Medium { name, stations, seed, connected, radio, mac, routing, arp, ttl } = of;
+    let Medium { name, stations, seed, connected, radio, mac, queue, routing, arp, ttl } = of;
     let Radio { propagation, power, wavelength, height, receive, sense, capture } = radio;
     let Mac {
         profile,
@@ -162,13 +162,18 @@ fn medium_json(of: &Medium) -> Json {
         short_retries,
         long_retries,
         backoff,
-        queue,
     } = mac;
     let params: serde_json::Map<String, Json> = routing.params.iter().map(|(f, value)| field_json(f, value)).collect();
     json!({
         "name": name,
-        "stations": stations.iter().map(|Station { node, motion, rate, loss }| {
-            json!({ "node": node, "motion": motion_json(motion), "rate_bps": rate.map(bps), "loss": loss })
+        "stations": stations.iter().map(|Station { node, motion, rate, loss, queue }| {
+            json!({
+                "node": node,
+                "motion": motion_json(motion),
+                "rate_bps": rate.map(bps),
+                "loss": loss,
+                "queue": queue.as_ref().map(queue_json),
+            })
         }).collect::<Vec<_>>(),
         "seed": seed,
         "connected": connected,
@@ -210,8 +215,8 @@ fn medium_json(of: &Medium) -> Json {
             "short_retries": short_retries,
             "long_retries": long_retries,
             "backoff": radio::BACKOFFS.write(backoff),
-            "queue_packets": queue,
         },
+        "queue": queue_json(queue),
         "routing": { "name": routing.entry.name, "params": params },
         "arp": arp,
         "ttl": ttl,

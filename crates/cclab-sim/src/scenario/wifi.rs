@@ -1,12 +1,15 @@
 //! `[network.wifi]`: the right end of a dumbbell is an access point, and the hosts there are its stations.
 
+use super::link::Surroundings;
 use super::mesh::MAX_NODES;
 use super::network::Node;
 use super::quantity::{Integer, Or, POSITIVE_RATE, Probability};
+use super::queue::QueueSpec;
 use super::radio;
 use super::reader::Table;
 use crate::net::medium::config::{Medium, Motion, Place, Radio, Routing, Station};
 use crate::net::medium::routing::direct;
+use crate::net::queue::{Limit, Queue};
 use cclab_algo::math;
 use serde_json::Value as Json;
 use std::f64::consts::TAU;
@@ -15,8 +18,11 @@ use std::f64::consts::TAU;
 pub(super) struct Wifi {
     /// Names of the stations.
     pub(super) names: Vec<String>,
-    /// The access point first; its node, and those of the stations, are known once there is a graph.
+    /// The access point first; its node, and those of the stations, are known once there is a graph, and so are queues.
     medium: Medium,
+    /// What the access point has, and each station that differs.
+    queue: QueueSpec,
+    queues: Vec<Option<QueueSpec>>,
 }
 
 /// From the access point to its stations, m: all the same, so that no frame captures another one there.
@@ -30,6 +36,8 @@ impl Wifi {
     pub(super) fn read(t: &mut Table) -> Option<Wifi> {
         let mut w = t.table("wifi")?;
         let mac = radio::read_mac(&mut w, "802.11g");
+        let queue = radio::read_queue(&mut w, &mac);
+        let mut queues = vec![None];
         let list = w.raw("stations").is_some_and(Json::is_array);
         let mut stations = vec![Station::new(0, Motion::Standing(Place::default()))];
         if list {
@@ -38,6 +46,7 @@ impl Wifi {
                 let rate = s.or("rate", &POSITIVE_RATE, mac.data_rate);
                 radio::check_rate(&s, "rate", rate, &mac);
                 let loss = s.or("loss", &Probability, 0.0);
+                queues.push(s.raw("queue").is_some().then(|| queue.clone().overridden(&mut s, Some(rate))));
                 stations.push(Station { rate: Some(rate), loss, ..stations[0].clone() });
                 normal.push(s.finish());
             }
@@ -65,10 +74,12 @@ impl Wifi {
             radio: Radio::WAVELAN,
             mac,
             routing: Routing::new(&direct::ENTRY),
+            queue: Queue::DropTail { limit: Limit::UNLIMITED },
             arp: false,
             ttl: 64,
         };
-        Some(Wifi { names: (0..count).map(|k| format!("w{k}")).collect(), medium })
+        queues.resize(count + 1, None);
+        Some(Wifi { names: (0..count).map(|k| format!("w{k}")).collect(), medium, queue, queues })
     }
 
     /// Reads the station of a flow; `None` is the next one.
@@ -77,12 +88,15 @@ impl Wifi {
     }
 
     /// The medium, its access point at `node` and the stations behind those nodes that there are.
-    pub(super) fn medium(&self, node: usize, nodes: &mut Vec<String>) -> Medium {
-        let mut medium = self.medium.clone();
+    pub(super) fn medium(&self, node: usize, nodes: &mut Vec<String>, around: &Surroundings) -> Medium {
+        let rate = self.medium.mac.data_rate;
+        let mut medium = Medium { queue: self.queue.build(Some(rate), around), ..self.medium.clone() };
         let first = nodes.len();
         nodes.extend(self.names.iter().cloned());
         for (k, station) in medium.stations.iter_mut().enumerate() {
             station.node = if k == 0 { node } else { first + k - 1 };
+            station.queue =
+                self.queues[k].as_ref().map(|queue| queue.build(Some(station.rate.unwrap_or(rate)), around));
         }
         medium
     }

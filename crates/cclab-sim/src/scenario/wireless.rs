@@ -8,10 +8,12 @@ use super::mesh::{HOPS, MAX_NODES, Names, PATHS, arm, cross_names, numbered, rea
 use super::motion;
 use super::network::{DIRECTIONS, Ends, Graph, Node, Path, Topology};
 use super::quantity::{COORDINATE, Flag, Integer, Or, POSITIVE_DISTANCE, Reals};
+use super::queue::QueueSpec;
 use super::radio;
 use super::reader::{Kind, Table, show};
 use crate::net::medium::StationId;
 use crate::net::medium::config::{Area, Crossing, Medium, Place, Station};
+use crate::net::queue::{Limit, Queue};
 use cclab_algo::Duration;
 use cclab_algo::rng::Stream;
 use serde_json::{Value as Json, json};
@@ -21,6 +23,8 @@ pub(super) struct Wireless {
     shape: Shape,
     nodes: Vec<String>,
     medium: Medium,
+    /// At each station.
+    queue: QueueSpec,
 }
 
 /// What decides how a flow says where it is.
@@ -84,7 +88,13 @@ impl Wireless {
         WIRED.into_iter().for_each(|name| t.refuse(name, why.as_str()));
         let mut w = t.table_or_empty("wireless");
         let mut ground = Ground::read(t, &mut w, topology);
-        let (mac, radio) = radio::read(&mut w);
+        let (mac, queue, radio) = radio::read(&mut w);
+        if queue.needs_rtt() && w.sound(&["queue"]) {
+            w.mistake(
+                "queue",
+                "counts in BDP, but flows between stations have no base RTT; write packets, bytes or a time",
+            );
+        }
         let routing = radio::read_routing(&mut w);
         let arp = w.or("arp", &Flag, true);
         let ttl = w.or("ttl", &Integer { min: 1, max: 255 }, 64) as u8;
@@ -97,8 +107,19 @@ impl Wireless {
         }
         let station = |(node, motion)| Station::new(node, motion);
         let stations = motions?.into_iter().enumerate().map(station).collect();
-        let medium = Medium { name: "air".into(), stations, seed, connected, radio, mac, routing: routing?, arp, ttl };
-        Some(Wireless { shape, nodes, medium })
+        let medium = Medium {
+            name: "air".into(),
+            stations,
+            seed,
+            connected,
+            radio,
+            mac,
+            queue: Queue::DropTail { limit: Limit::UNLIMITED }, // what it is follows when there is a graph
+            routing: routing?,
+            arp,
+            ttl,
+        };
+        Some(Wireless { shape, nodes, medium, queue })
     }
 
     /// Reads the stations of a flow. Propagation takes microseconds: its base RTT is none.
@@ -133,7 +154,9 @@ impl Wireless {
     /// The graph: no links, one medium, and a way through it for each flow. Ends that are left to chance are drawn from the
     /// scenario's own seed.
     pub(super) fn build(&self, flows: &[&FlowSpec], around: &Surroundings) -> Graph {
-        let mut graph = Graph { nodes: self.nodes.clone(), media: vec![self.medium.clone()], ..Graph::default() };
+        let queue = self.queue.build(Some(self.medium.mac.data_rate), around);
+        let medium = Medium { queue, ..self.medium.clone() };
+        let mut graph = Graph { nodes: self.nodes.clone(), media: vec![medium], ..Graph::default() };
         for (number, f) in flows.iter().enumerate() {
             if let Ends::Stations(from, to) = f.ends {
                 let mut rng = Stream::new(around.seed, &format!("ends/{number}"));
@@ -455,7 +478,7 @@ mod tests {
             (wireless("range = \"100 m\", power = \"1 W\""), "network.wireless.range: network.wireless.power is given too; write one of them"),
             (wireless("sense_range = \"100 m\""), "network.wireless.sense_range: what is decoded is sensed too: signals are to be sensed at least as far as they are decoded"),
             (wireless("rts_threshold = 0"), "network.wireless.rts_threshold: 0 has no unit; write e.g. \"1500 B\", or \"always\" or \"never\""),
-            (wireless("queue = { limit = \"5 kB\" }"), "network.wireless.queue.limit: \"5 kB\" is no number of packets, which is what an interface queue counts; write e.g. \"50 packets\""),
+            (wireless("queue = { limit = \"2 BDP\" }"), "network.wireless.queue: counts in BDP, but flows between stations have no base RTT; write packets, bytes or a time"),
             (wireless("routing = \"ospf\""), "network.wireless.routing: unknown \"ospf\""),
             (wireless("mobility = { model = \"waypoint\" }"), "network.wireless.mobility.model: \"waypoint\" needs an area: it is for the topology \"random\""),
             (wireless("mobility = { model = \"trace\", file = \"m.tcl\" }"), "network.wireless.mobility.file: \"m.tcl\" was not read: a scenario that is no file of its own has no folder; give what it says as text"),

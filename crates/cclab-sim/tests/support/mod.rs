@@ -136,6 +136,7 @@ pub fn radio(seconds: f64, places: &[Place], mac: Mac, flows: Vec<(Flow, u32, u3
         connected: false,
         radio: Radio::WAVELAN,
         mac,
+        queue: Queue::DropTail { limit: Limit::Packets(50) },
         routing: Routing::new(&static_routes::ENTRY),
         arp: false,
         ttl: 64,

@@ -69,7 +69,7 @@ mod tests {
     /// Three questions, each of which drives the one out that had waited; the fourth finds nobody, and all begins again.
     #[test]
     fn three_questions() {
-        let [a, b, c, d, e] = parcels(5)[..] else { panic!("five") };
+        let [a, b, c, d, e] = parcels(5).1[..] else { panic!("five") };
         let mut arp = Arp::default();
         let next = StationId(4);
         assert_eq!(arp.resolve(next, a), Resolution::Ask(None));

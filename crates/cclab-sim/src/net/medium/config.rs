@@ -3,6 +3,7 @@
 use super::StationId;
 use super::routing::{self, Entry};
 use crate::net::field::{Params, Value};
+use crate::net::queue::Queue;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
 
@@ -21,6 +22,8 @@ pub struct Medium {
     pub radio: Radio,
     /// How stations share the air.
     pub mac: Mac,
+    /// What packets wait in at a station.
+    pub queue: Queue,
     /// How they find their ways.
     pub routing: Routing,
     /// Whether addresses are resolved by ARP; else everybody knows them.
@@ -40,12 +43,14 @@ pub struct Station {
     pub rate: Option<Rate>,
     /// Probability that a data frame to it or from it is lost, for whatever reason but a collision.
     pub loss: f64,
+    /// What packets wait in, in the place of the medium's.
+    pub queue: Option<Queue>,
 }
 
 impl Station {
     /// A station at the MAC's rate, without losses.
     pub fn new(node: usize, motion: Motion) -> Station {
-        Station { node, motion, rate: None, loss: 0.0 }
+        Station { node, motion, rate: None, loss: 0.0, queue: None }
     }
 }
 
@@ -276,8 +281,6 @@ pub struct Mac {
     pub long_retries: u32,
     /// How back-offs are drawn and collisions waited for.
     pub backoff: Backoff,
-    /// Packets in the interface queue.
-    pub queue: usize,
 }
 
 /// What precedes a frame on the air, and how its bits are sent.

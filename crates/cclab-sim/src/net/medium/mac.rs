@@ -1,7 +1,7 @@
 //! IEEE 802.11's distributed coordination function: who may send when (§9.2 of the 1999 edition; where ns-2 differs, both).
 
 use super::air::{Arrival, EVERYBODY, Ear, UNNUMBERED};
-use super::arp::{self, Arp};
+use super::arp::Arp;
 use super::config::{self, Backoff, Mac, Protection, Radio};
 use super::interface_queue::{Content, InterfaceQueue, Item};
 use super::{END, Medium, ParcelId, STATION, StationId};
@@ -127,8 +127,9 @@ pub(super) struct Counts {
     pub(super) rts_failures: u64,
     pub(super) data_failures: u64,
     pub(super) duplicates: u64,
-    /// Parcels that found no room in the interface queue.
+    /// Parcels that the interface queue dropped; of these, those that its discipline chose.
     pub(super) queue_drops: u64,
+    pub(super) early_drops: u64,
     /// Parcels that ended here for want of a route, of time to live, of room in routing, or by the MAC's failure.
     pub(super) route_drops: u64,
     /// Data packets of flows put on the air for the first time, or again.
@@ -164,10 +165,10 @@ pub(super) struct Station {
 }
 
 impl Station {
-    pub(super) fn new(me: usize, mac: &Mac, rng: Stream) -> Station {
+    pub(super) fn new(me: usize, mac: &Mac, queue: InterfaceQueue, rng: Stream) -> Station {
         Station {
             ear: Ear::new(me as u32),
-            queue: InterfaceQueue::new(mac.queue),
+            queue,
             arp: Arp::default(),
             service: None,
             task: Task::Nothing,
@@ -322,16 +323,17 @@ impl Medium {
             return;
         }
         station.watch(now, &self.timing, false);
-        let Some(item) = station.queue.pop(now) else { return };
-        let bytes = self.mac.header
-            + match item.content {
-                Content::Parcel(parcel) => {
-                    let parcel = &mut self.parcels[parcel];
-                    (parcel.hops, parcel.ttl) = (parcel.hops.saturating_add(1), parcel.ttl.saturating_sub(1));
-                    parcel.size()
-                }
-                Content::ArpRequest(_) | Content::ArpReply => arp::BYTES,
-            };
+        let item = station.queue.pop(now, &mut self.parcels);
+        if !station.queue.dropped.is_empty() {
+            self.bury_dropped(at);
+        }
+        let Some(item) = item else { return };
+        if let Content::Parcel(parcel) = item.content {
+            let parcel = &mut self.parcels[parcel];
+            (parcel.hops, parcel.ttl) = (parcel.hops.saturating_add(1), parcel.ttl.saturating_sub(1));
+        }
+        let station = &mut self.stations[at];
+        let bytes = self.mac.header + item.size;
         let rate = item.next.map_or(self.mac.basic_rate, |next| self.rates[at].min(self.rates[next.index()]));
         let airtime = self.airtimes.of(&self.mac, bytes, rate);
         let ack = self.airtimes.of(&self.mac, ACK, self.mac.response(rate));
@@ -561,7 +563,7 @@ impl Medium {
         station.ear.engaged = now;
         station.cw = self.mac.cw_min;
         station.back_off(now, self.mac.backoff);
-        if let Item { content: Content::Parcel(parcel), next: Some(_) } = service.item {
+        if let Item { content: Content::Parcel(parcel), next: Some(_), .. } = service.item {
             self.parcels.remove(parcel);
         }
         self.serve(now, at);
@@ -613,7 +615,7 @@ impl Station {
             self.alone = f64::from(packet.size) * 8.0 / exchange.as_secs_f64();
         }
         let counted = self.counted(now);
-        let config = drai::Config { q_hi: (mac.queue as f64 / 2.0).max(1.0), ..drai::Config::STATION };
+        let config = drai::Config { q_hi: (self.queue.limit() as f64 / 2.0).max(1.0), ..drai::Config::STATION };
         let drai = self.drai.get_or_insert_with(|| Box::new(Watch::new(config, now, counted)));
         drai.look(now, counted, self.alone);
         drai.stamp(now, packet);

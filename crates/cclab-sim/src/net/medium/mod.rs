@@ -24,12 +24,13 @@ pub use table::{StationRow, Stations};
 use super::Log;
 use super::link::Measured;
 use super::losses::Cause;
+use super::queue::Room;
 use crate::wire::{NEWS, Packet};
 use arp::Resolution;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
 use diary::Diary;
-use interface_queue::{Content, Item};
+use interface_queue::{Content, InterfaceQueue, Item};
 use mac::{Airtimes, Losses, Station, Timing, Transmission};
 use notices::{Effect, Notifier};
 use reach::Reach;
@@ -149,6 +150,8 @@ const TIMER: u32 = 2 << 29;
 const HELD_BACK: u32 = 3 << 29;
 /// A packet leaves the medium.
 const OUT: u32 = 4 << 29;
+/// The timer of the discipline of a station's interface queue.
+const TICK: u32 = 5 << 29;
 /// The timer of the notices.
 const NOTICES: u32 = 7 << 29;
 
@@ -181,6 +184,8 @@ pub struct Medium {
     airtimes: Airtimes,
     arp: bool,
     ttl: u8,
+    /// In the interface queue of a station, unless it has one of its own.
+    room: Room,
     reach: Reach,
     /// Of each station's data frames.
     rates: Vec<Rate>,
@@ -230,7 +235,12 @@ impl Medium {
         let protocols = medium.routing.start(&reach.decoders());
         let router = |(i, protocol)| Router { protocol, rng: stream(i, "routing"), alarm: Time::NEVER };
         let routers: Vec<Router> = protocols.into_iter().enumerate().map(router).collect();
-        let stations = (0..names.len()).map(|i| Station::new(i, mac, stream(i, "mac"))).collect::<Vec<_>>();
+        let station = |(i, of): (usize, &config::Station)| {
+            let queue = of.queue.as_ref().unwrap_or(&medium.queue);
+            let rate = of.rate.unwrap_or(mac.data_rate);
+            Station::new(i, mac, InterfaceQueue::new(queue, rate, stream(i, "queue")), stream(i, "mac"))
+        };
+        let stations = medium.stations.iter().enumerate().map(station).collect::<Vec<_>>();
         Medium {
             radio: *radio,
             timing: Timing::new(mac, radio),
@@ -238,6 +248,7 @@ impl Medium {
             airtimes: Airtimes::default(),
             arp: *arp,
             ttl: *ttl,
+            room: medium.queue.limit().into(),
             reach,
             rates: medium.stations.iter().map(|station| station.rate.unwrap_or(mac.data_rate)).collect(),
             losses: Losses::new(&medium.stations, Stream::new(seed, &format!("medium/{name}/losses"))),
@@ -270,6 +281,15 @@ impl Medium {
     pub(super) fn begin(&mut self) {
         for at in 0..self.routers.len() {
             self.arm_router(at);
+            self.arm_queue(at);
+        }
+    }
+
+    /// Sees to it that the discipline of an interface queue is called when it has something to do.
+    fn arm_queue(&mut self, at: usize) {
+        let next = self.stations[at].queue.next_timer();
+        if next < Time::NEVER {
+            self.calls.push((next, TICK | at as u32));
         }
     }
 
@@ -352,6 +372,10 @@ impl Medium {
                 if let Some((at, parcel, next)) = self.held_back[number].take() {
                     self.enqueue(now, at as usize, parcel, next);
                 }
+            }
+            TICK => {
+                self.stations[number].queue.tick(now);
+                self.arm_queue(number);
             }
             NOTICES if now == self.notifier_alarm => {
                 self.notifier_alarm = Time::NEVER;
@@ -473,12 +497,25 @@ impl Medium {
     /// Into the interface queue: messages at its head.
     fn queue(&mut self, now: Time, at: usize, content: Content, next: Option<StationId>) {
         let is_message = matches!(content, Content::Parcel(parcel) if self.parcels[parcel].message.is_some());
-        let refused = self.stations[at].queue.push(now, Item { content, next }, is_message);
-        self.stations[at].watch(now, &self.timing, refused.is_some());
-        if let Some(Item { content: Content::Parcel(parcel), .. }) = refused {
-            self.bury(at, parcel, Cause::Queue);
+        let size = match content {
+            Content::Parcel(parcel) => self.parcels[parcel].size(),
+            Content::ArpRequest(_) | Content::ArpReply => arp::BYTES,
+        };
+        let station = &mut self.stations[at];
+        station.queue.push(now, Item { content, next, size }, is_message, &mut self.parcels);
+        let dropped = !station.queue.dropped.is_empty();
+        station.watch(now, &self.timing, dropped);
+        if dropped {
+            self.bury_dropped(at);
         }
         self.serve(now, at);
+    }
+
+    /// What an interface queue has dropped is gone.
+    fn bury_dropped(&mut self, at: usize) {
+        while let Some((parcel, reason)) = self.stations[at].queue.dropped.pop_front() {
+            self.bury(at, parcel, reason.into());
+        }
     }
 
     /// The MAC, or nobody's answer, says that a neighbour cannot be reached.
@@ -550,7 +587,13 @@ impl Medium {
     fn bury(&mut self, at: usize, parcel: ParcelId, cause: Cause) {
         let packet = self.parcels.remove(parcel).packet;
         let counts = &mut self.stations[at].counts;
-        *if cause == Cause::Queue { &mut counts.queue_drops } else { &mut counts.route_drops } += 1;
+        match cause {
+            Cause::Queue => counts.queue_drops += 1,
+            Cause::Discipline => {
+                (counts.queue_drops, counts.early_drops) = (counts.queue_drops + 1, counts.early_drops + 1)
+            }
+            _ => counts.route_drops += 1,
+        }
         if packet.flow != Packet::NO_FLOW {
             self.tally.gone += 1;
             self.gone.push((packet, at as u32, self.closer(cause)));

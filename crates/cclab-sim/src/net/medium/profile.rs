@@ -133,7 +133,6 @@ fn dsss(profile: &'static str, preamble: Duration) -> Mac {
         short_retries: 7,
         long_retries: 4,
         backoff: Backoff::Standard,
-        queue: 50,
     }
 }
 

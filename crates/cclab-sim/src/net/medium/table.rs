@@ -4,7 +4,6 @@ use super::Medium;
 use super::air::Receptions;
 use super::mac::{Counts, Station};
 use crate::measure::table::{Text, table};
-use crate::net::queue::Room;
 use crate::net::table::Whole;
 use cclab_algo::{Duration, Time};
 
@@ -14,6 +13,7 @@ pub(super) struct Snapshot {
     counts: Counts,
     receptions: Receptions,
     busy: Duration,
+    marks: u64,
     waited: u128,
 }
 
@@ -23,6 +23,7 @@ impl Station {
             counts: self.counts,
             receptions: self.ear.counts,
             busy: self.ear.busy(now),
+            marks: self.queue.marks,
             waited: self.queue.waited(now),
         }
     }
@@ -77,8 +78,12 @@ table! {
     sensed: Vec<u64>, "1" = s.is.receptions.sensed - s.was.receptions.sensed;
     /// Data frames that came again, acknowledged and thrown away.
     duplicates: Vec<u64>, "1" = s.is.counts.duplicates - s.was.counts.duplicates;
-    /// Packets that found no room in the interface queue, or were driven out of it.
+    /// Packets that found no room in the interface queue, were driven out of it, or were dropped early.
     queue_drops: Vec<u64>, "1" = s.is.counts.queue_drops - s.was.counts.queue_drops;
+    /// Of these, those dropped by choice of the queue discipline.
+    early_drops: Vec<u64>, "1" = s.is.counts.early_drops - s.was.counts.early_drops;
+    /// Packets that the queue discipline marked Congestion Experienced.
+    marks: Vec<u64>, "1" = s.is.marks - s.was.marks;
     /// Packets dropped by routing, or because they had made all the hops that they might.
     route_drops: Vec<u64>, "1" = s.is.counts.route_drops - s.was.counts.route_drops;
     /// Share of the time in which the station was sending, receiving, sensing, or kept quiet by its NAV.
@@ -116,7 +121,8 @@ impl Medium {
 
     /// Packets and bytes waiting in the interface queues.
     pub(in crate::net) fn backlog(&self) -> (u64, u64) {
-        (self.stations.iter().map(|station| station.queue.len() as u64).sum(), 0)
+        let waiting = self.stations.iter().map(|station| &station.queue);
+        waiting.fold((0, 0), |(packets, bytes), queue| (packets + queue.len() as u64, bytes + queue.bytes()))
     }
 
     /// Data packets that left it, whole run.
@@ -134,7 +140,7 @@ impl Medium {
             capacity: None,
             rate: Some(self.mac.data_rate),
             delay: Duration::ZERO,
-            room: Room { packets: self.mac.queue as u64, bytes: u64::MAX },
+            room: self.room,
         }
     }
 }

@@ -215,6 +215,10 @@ impl Scheduler for Codel {
         self.law.dequeue(view.now, &mut self.queue, &self.config, ledger)
     }
 
+    fn withdraw(&mut self, wanted: &mut dyn FnMut(&Packet) -> bool) {
+        self.queue.withdraw(wanted);
+    }
+
     fn each(&self, each: &mut dyn FnMut(&Packet)) {
         self.queue.each(each);
     }

@@ -274,6 +274,11 @@ impl Scheduler for DualPi2 {
         }
     }
 
+    fn withdraw(&mut self, wanted: &mut dyn FnMut(&Packet) -> bool) {
+        self.low.withdraw(wanted);
+        self.classic.withdraw(wanted);
+    }
+
     fn each(&self, each: &mut dyn FnMut(&Packet)) {
         self.low.each(each);
         self.classic.each(each);

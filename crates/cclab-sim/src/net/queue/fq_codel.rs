@@ -219,6 +219,10 @@ impl Scheduler for FqCodel {
         }
     }
 
+    fn withdraw(&mut self, wanted: &mut dyn FnMut(&Packet) -> bool) {
+        self.flows.iter_mut().for_each(|flow| flow.queue.withdraw(wanted));
+    }
+
     fn each(&self, each: &mut dyn FnMut(&Packet)) {
         self.flows.iter().for_each(|flow| flow.queue.each(each));
     }

@@ -198,7 +198,7 @@ pub trait Discipline: Send {
     fn on_timer(&mut self, _view: &View) {}
 }
 
-/// A discipline that keeps the packets and says which goes next. Its link is served.
+/// A discipline that keeps the packets and says which goes next. Its link is served; or it stands at a station of a medium.
 pub trait Scheduler: Send {
     /// Takes a packet in, or says why not. What it drops in its stead goes into the ledger.
     ///
@@ -208,6 +208,8 @@ pub trait Scheduler: Send {
     /// The packet to be sent next, which came at that time; `None` when none waits. What it drops on the way goes into
     /// the ledger.
     fn dequeue(&mut self, view: &View, ledger: &mut Ledger) -> Option<(Time, Packet)>;
+    /// Takes out the packets that are to go another way: those of which `wanted` says so, in any order.
+    fn withdraw(&mut self, wanted: &mut dyn FnMut(&Packet) -> bool);
     /// Calls `each` for every packet that waits.
     fn each(&self, each: &mut dyn FnMut(&Packet));
     /// When to call [`Scheduler::on_timer`]; [`Time::NEVER`] for never. Asked at the start and after each call.
@@ -294,6 +296,14 @@ impl Fifo {
     }
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+    pub(super) fn withdraw(&mut self, wanted: &mut dyn FnMut(&Packet) -> bool) {
+        let bytes = &mut self.bytes;
+        self.packets.retain(|(_, packet)| {
+            let stays = !wanted(packet);
+            *bytes -= if stays { 0 } else { u64::from(packet.size) };
+            stays
+        });
     }
     pub(super) fn each(&self, each: &mut dyn FnMut(&Packet)) {
         self.packets.iter().for_each(|(_, packet)| each(packet));

@@ -287,6 +287,10 @@ impl Scheduler for Pie {
         next
     }
 
+    fn withdraw(&mut self, wanted: &mut dyn FnMut(&Packet) -> bool) {
+        self.queue.withdraw(wanted);
+    }
+
     fn each(&self, each: &mut dyn FnMut(&Packet)) {
         self.queue.each(each);
     }

@@ -131,6 +131,7 @@ mod tests {
     use super::super::config::{Area, Mac, Radio, Routing, Station};
     use super::super::routing;
     use super::*;
+    use crate::net::queue::{Limit, Queue};
 
     /// A medium of these stations.
     pub(super) fn medium(motions: Vec<Motion>) -> Medium {
@@ -142,6 +143,7 @@ mod tests {
             connected: false,
             radio: Radio::WAVELAN,
             mac: Mac::of("ns2-2M").expect("a profile"),
+            queue: Queue::DropTail { limit: Limit::Packets(50) },
             routing: Routing::new(&routing::static_routes::ENTRY),
             arp: true,
             ttl: 64,
