@@ -1,9 +1,9 @@
 //! DRAIN: the queue that STARTUP left behind goes, until BDP is in flight.
 
-use super::{Bbr, State};
+use super::{Bbr, Cycle, State};
 use crate::cc::AckEvent;
 
-impl Bbr {
+impl<C: Cycle> Bbr<C> {
     pub(super) fn check_drain(&mut self, ev: &AckEvent) {
         if matches!(self.state, State::Startup) && self.full_pipe.reached {
             self.state = State::Drain;

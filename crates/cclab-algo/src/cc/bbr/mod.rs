@@ -34,7 +34,8 @@ mod tests;
 
 use self::extra_acked::{EXTRA_MOST, Extra};
 use self::policer::Policer;
-use self::probe_bw::{CWND_GAIN, ProbeBw};
+use self::probe_bw::CWND_GAIN;
+pub(super) use self::probe_bw::{Cycle, Gains, ProbeBw};
 use self::probe_rtt::ProbeRtt;
 use self::recovery::Recovery;
 use self::startup::FullPipe;
@@ -78,7 +79,7 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "detect a token-bucket policer by steady loss of 20 %, and send at the rate it lets through",
         },
     ],
-    build: Build::Native(|cx, params| Box::new(Bbr::new(cx, params))),
+    build: Build::Native(|cx, params| Box::new(Bbr::<Gains>::new(cx, params, Gains))),
 };
 
 /// Window of BtlBw: a cycle and two rounds. Linux keeps what is ten rounds old.
@@ -96,7 +97,7 @@ enum State {
 }
 
 /// BBRv1's law. Rates in bit/s, volumes in segments.
-pub struct Bbr {
+pub(super) struct Bbr<C> {
     /// Payload of a segment, bits.
     segment: f64,
     initial_window: f64,
@@ -108,6 +109,7 @@ pub struct Bbr {
     rng: Stream,
 
     state: State,
+    cycle: C,
     cwnd: f64,
     pacing_rate: f64,
     /// The pacing rate is by a measured RTT.
@@ -126,9 +128,9 @@ pub struct Bbr {
     policer: Option<Policer>,
 }
 
-impl Bbr {
+impl<C: Cycle> Bbr<C> {
     /// The law for a new connection.
-    pub fn new(cx: &Context, params: &Params) -> Self {
+    pub fn new(cx: &Context, params: &Params, cycle: C) -> Self {
         let linux = cx.flavour == Flavour::Linux;
         let high = 2.0 / std::f64::consts::LN_2;
         let mut bbr = Bbr {
@@ -141,6 +143,7 @@ impl Bbr {
             renew_equal: !linux,
             rng: cx.rng.clone(),
             state: State::Startup,
+            cycle,
             cwnd: f64::from(cx.initial_window),
             pacing_rate: 0.0,
             seen_rtt: false,
@@ -173,7 +176,7 @@ impl Bbr {
             State::Startup => self.startup_gain,
             State::Drain => self.drain_gain,
             State::ProbeBw(_) if self.policer.as_ref().is_some_and(|p| p.rate.is_some()) => 1.0,
-            State::ProbeBw(cycle) => cycle.pacing_gain(),
+            State::ProbeBw(probe) => self.cycle.pacing_gain(probe.place),
             State::ProbeRtt(_) => 1.0,
         }
     }
@@ -196,7 +199,7 @@ impl Bbr {
     fn with_quanta(&self, window: f64) -> f64 {
         let quantum = if self.pacing_rate < 1.2e6 { 1.0 } else { 2.0 };
         let even = ((window + 3.0 * quantum) / 2.0).ceil() * 2.0;
-        even + if matches!(self.state, State::ProbeBw(cycle) if cycle.is_up()) { 2.0 } else { 0.0 }
+        even + if matches!(self.state, State::ProbeBw(probe) if probe.is_up()) { 2.0 } else { 0.0 }
     }
 
     /// What should be in flight at `gain`.
@@ -263,7 +266,7 @@ impl Bbr {
     }
 }
 
-impl CongestionControl for Bbr {
+impl<C: Cycle> CongestionControl for Bbr<C> {
     fn on_established(&mut self, ev: &EstablishedEvent) {
         self.rt_prop_stamp = ev.now;
     }

@@ -1,6 +1,6 @@
 //! PROBE_RTT: where no smaller RTT was seen for ten seconds, the queue is emptied to see one.
 
-use super::{Bbr, MIN_WINDOW, State};
+use super::{Bbr, Cycle, MIN_WINDOW, State};
 use crate::cc::AckEvent;
 use crate::units::{Duration, Time};
 
@@ -17,7 +17,7 @@ pub(super) struct ProbeRtt {
     round_done: bool,
 }
 
-impl Bbr {
+impl<C: Cycle> Bbr<C> {
     /// RTprop, and PROBE_RTT when it is old.
     pub(super) fn update_rt_prop(&mut self, ev: &AckEvent) {
         let expired = ev.now > self.rt_prop_stamp + RT_PROP_WINDOW;

@@ -1,6 +1,6 @@
 //! Loss recovery: BtlBw and RTprop stay what they are, but for a round no more leaves than was delivered.
 
-use super::{Bbr, State};
+use super::{Bbr, Cycle, State};
 use crate::cc::{AckEvent, Phase};
 
 /// What recovery does to W.
@@ -20,7 +20,7 @@ fn is_on(phase: Phase) -> bool {
     matches!(phase, Phase::Recovery | Phase::Loss)
 }
 
-impl Bbr {
+impl<C: Cycle> Bbr<C> {
     pub(super) fn save_cwnd(&mut self) {
         let prior = &mut self.recovery.prior_cwnd;
         let cut = is_on(self.recovery.phase) || matches!(self.state, State::ProbeRtt(_));

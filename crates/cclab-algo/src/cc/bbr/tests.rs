@@ -5,9 +5,9 @@ use crate::cc::Signal;
 
 const MSS: u64 = 1500;
 
-fn law(flavour: Flavour) -> Bbr {
+fn law(flavour: Flavour) -> Bbr<Gains> {
     let params = Params::resolve(ENTRY.params, &[], flavour).unwrap();
-    Bbr::new(&Context { flavour, ..Context::new(MSS as u32) }, &params)
+    Bbr::new(&Context { flavour, ..Context::new(MSS as u32) }, &params, Gains)
 }
 
 fn ms(t: f64) -> Time {
@@ -32,7 +32,7 @@ fn ack(t: f64) -> AckEvent {
 }
 
 /// A law that knows the path of the vectors (10 Mbit/s, 40 ms), in PROBE_BW at `place` since `t` = 1000 ms.
-fn knows_the_path(place: usize) -> Bbr {
+fn knows_the_path(place: usize) -> Bbr<Gains> {
     let mut bbr = law(Flavour::Linux);
     bbr.btl_bw.update(0, 10e6, BTL_BW_ROUNDS);
     bbr.rt_prop = Some(Duration::from_millis(40));
@@ -45,7 +45,7 @@ fn knows_the_path(place: usize) -> Bbr {
 }
 
 /// The place in PROBE_BW's cycle.
-fn place(bbr: &Bbr) -> Option<usize> {
+fn place(bbr: &Bbr<Gains>) -> Option<usize> {
     match bbr.state {
         State::ProbeBw(cycle) => Some(cycle.place),
         _ => None,
@@ -53,7 +53,7 @@ fn place(bbr: &Bbr) -> Option<usize> {
 }
 
 /// In PROBE_RTT: when it may end, if that is known.
-fn done(bbr: &Bbr) -> Option<Option<Time>> {
+fn done(bbr: &Bbr<Gains>) -> Option<Option<Time>> {
     match bbr.state {
         State::ProbeRtt(probe) => Some(probe.done),
         _ => None,
