@@ -5,7 +5,7 @@
 
 use cclab_algo::cc::{
     self, AckEvent, CongestionControl, CongestionEvent, Context, Entry, IdleEvent, LostEvent, News, NewsEvent, OneWay,
-    Phase, RecoveredEvent, RestartEvent, Signal, TimeoutEvent, UndoEvent,
+    Phase, RecoveredEvent, RestartEvent, Share, Signal, TimeoutEvent, UndoEvent,
 };
 use cclab_algo::params::{Flavour, Given, Kind};
 use cclab_algo::{Duration, Rate, Time};
@@ -38,6 +38,8 @@ enum Op {
     Restart(u8),
     /// News of the route, with its number.
     News(u8, u16),
+    /// Something happened to a subflow: all of them, and which is its own.
+    Siblings(Vec<Share>, u8),
 }
 
 fn rtt() -> impl Strategy<Value = u64> {
@@ -47,6 +49,20 @@ fn rtt() -> impl Strategy<Value = u64> {
         10 => 100_000_u64..400_000_000,
         2 => 1_000_000_000_u64..4_000_000_000_000,
     ]
+}
+
+fn share() -> impl Strategy<Value = Share> {
+    let window = prop_oneof![Just(0.0), 1.0_f64..100.0, 1.0_f64..1e6];
+    let bandwidth = proptest::option::of(prop_oneof![Just(0_u64), 1_u64..400_000_000_000]);
+    (window, rtt(), bandwidth, any::<bool>(), 0.0_f64..1e6).prop_map(
+        |(window, rtt, bandwidth, steady, between_losses)| Share {
+            window,
+            srtt: Duration(rtt),
+            bandwidth: bandwidth.map(Rate),
+            steady,
+            between_losses,
+        },
+    )
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -78,6 +94,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => Just(Op::Undo),
         2 => (0_u8..8).prop_map(Op::Restart),
         2 => (0_u8..8, any::<u16>()).prop_map(|(which, number)| Op::News(which, number)),
+        4 => (proptest::collection::vec(share(), 1..4), any::<u8>()).prop_map(|(all, me)| Op::Siblings(all, me)),
     ]
 }
 
@@ -330,6 +347,12 @@ impl Run {
                     _ => News::Waited,
                 };
                 self.law.on_news(&NewsEvent { now, news });
+            }
+            Op::Siblings(all, me) => {
+                self.law.on_siblings(all, usize::from(*me) % all.len());
+                let mut share = Share::default();
+                self.law.share(&mut share);
+                assert!(share.between_losses.is_finite() && share.between_losses >= 0.0);
             }
             _ => {}
         }

@@ -50,3 +50,19 @@ fn the_time_of_day() {
     }
     assert!(lost > 100, "only {lost} runs reach a loss");
 }
+
+/// Loss-based laws that couple subflows are Reno where there is one path.
+#[test]
+fn one_path_is_coupled_to_nothing() {
+    for flavour in ["linux", "paper"] {
+        let run = |name| {
+            let queue = r#"{ discipline = "droptail", limit = "20 packets" }"#;
+            let mut flows = alone(name, flavour, r#"recovery = "rack""#, queue, 0);
+            (flows.cc, flows.label) = Default::default();
+            format!("{flows:?}")
+        };
+        for name in ["lia", "olia", "balia"] {
+            assert_eq!(run(name), run("reno"), "{name}, {flavour}");
+        }
+    }
+}

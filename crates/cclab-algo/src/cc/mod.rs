@@ -11,12 +11,15 @@
 
 mod anti_ecn;
 mod atcp;
+mod balia;
 mod bbr;
 mod bbr3;
 mod bic;
 mod bus;
+mod cbbr;
 #[cfg(test)]
 mod closed_loop;
+mod cmpbbr;
 mod compound;
 mod copa;
 mod cubic;
@@ -31,9 +34,12 @@ mod htcp;
 mod hybla;
 mod illinois;
 mod ledbat;
+mod lia;
+mod linked;
 mod lp;
 mod muzha;
 mod newreno;
+mod olia;
 mod prague;
 mod registry;
 mod reno;
@@ -50,6 +56,7 @@ mod vivace;
 mod westwood;
 mod window;
 mod windowed;
+mod wvegas;
 mod xcp;
 mod yeah;
 

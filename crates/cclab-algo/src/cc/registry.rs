@@ -48,6 +48,13 @@ pub static REGISTRY: &[Entry] = &[
     bus::ENTRY,
     cwl::ENTRY,
     few::ENTRY,
+    // for several paths: their subflows are coupled
+    lia::ENTRY,
+    olia::ENTRY,
+    balia::ENTRY,
+    wvegas::ENTRY,
+    cbbr::ENTRY,
+    cmpbbr::ENTRY,
 ];
 
 /// A congestion control as the registry knows it.
@@ -69,10 +76,15 @@ pub struct Entry {
 #[derive(Clone, Copy)]
 pub enum Build {
     /// It is Rust.
-    Native(fn(&Context, &Params) -> Box<dyn CongestionControl>),
+    Native(Native),
+    /// It is Rust, and made for connections of several paths: it listens to its siblings.
+    Coupled(Native),
     /// It is written in a language whose interpreter runs it, and is registered at run time.
     Interpreted(&'static Interpreted),
 }
+
+/// What makes a law that is Rust.
+pub type Native = fn(&Context, &Params) -> Box<dyn CongestionControl>;
 
 /// What makes a law that an interpreter runs.
 pub type Interpreted = dyn Fn(&Context, &Params) -> Box<dyn CongestionControl> + Send + Sync;
@@ -85,9 +97,14 @@ impl Entry {
     pub fn make(&self, cx: &Context, given: &[(String, Given)]) -> Result<Box<dyn CongestionControl>, params::Error> {
         let params = Params::resolve(self.params, given, cx.flavour)?;
         Ok(match self.build {
-            Build::Native(build) => build(cx, &params),
+            Build::Native(build) | Build::Coupled(build) => build(cx, &params),
             Build::Interpreted(build) => build(cx, &params),
         })
+    }
+
+    /// Whether it couples the paths of a connection.
+    pub fn is_coupled(&self) -> bool {
+        matches!(self.build, Build::Coupled(_))
     }
 
     /// Whether a run with it needs another language's interpreter.

@@ -46,6 +46,14 @@ impl Reno {
     pub(super) fn plain(cx: &Context) -> Self {
         Reno { ack_counting: false, flavour: cx.flavour }
     }
+
+    /// What a loss is judged by: FlightSize (RFC 5681 eq. 4), in Linux W.
+    pub(super) fn judged(&self, w: &Window, flight_size: u64) -> f64 {
+        match self.flavour {
+            Flavour::Linux => w.cwnd,
+            Flavour::Paper => w.used(flight_size),
+        }
+    }
 }
 
 impl WindowLaw for Reno {
@@ -68,9 +76,10 @@ impl WindowLaw for Reno {
 
     /// ssthresh = max(FlightSize / 2, 2) (RFC 5681 eq. 4); Linux: of cwnd, whole segments.
     fn decrease(&mut self, w: &Window, _now: Time, flight_size: u64) -> f64 {
+        let half = self.judged(w, flight_size) / 2.0;
         match self.flavour {
-            Flavour::Linux => (w.cwnd / 2.0).floor().max(2.0),
-            Flavour::Paper => (w.used(flight_size) / 2.0).max(2.0),
+            Flavour::Linux => half.floor().max(2.0),
+            Flavour::Paper => half.max(2.0),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the unit tests of several laws share.
 
-use super::{AckEvent, CongestionControl, CongestionEvent, Context, Entry, Signal, WindowLaw, Windowed};
+use super::{AckEvent, CongestionControl, CongestionEvent, Context, Entry, Share, Signal, WindowLaw, Windowed};
 use crate::params::{Flavour, Given, Params};
 use crate::slow_start::SlowStart;
 use crate::units::{Duration, Time};
@@ -45,4 +45,9 @@ pub(super) fn lose(law: &mut impl CongestionControl) {
     let flight_size = law.cwnd();
     let (now, zero) = (Time::ZERO, Duration::ZERO);
     law.on_congestion(&CongestionEvent { now, signal: Signal::Loss, flight_size, srtt: zero, min_rtt: zero });
+}
+
+/// Subflows of so many segments and ms.
+pub(super) fn shares<const N: usize>(subflows: [(f64, u64); N]) -> [Share; N] {
+    subflows.map(|(window, ms)| Share { window, srtt: Duration::from_millis(ms), ..Share::default() })
 }

@@ -16,7 +16,7 @@ pub struct Share {
     pub bandwidth: Option<Rate>,
     /// Whether the law has left its start-up: its estimate stands.
     pub steady: bool,
-    /// Segments acknowledged between its last two losses, or since the last if those are more (OLIA's l).
+    /// Segments delivered between its last two losses, or since the last if those are more (OLIA's l); 0 where the law does not count.
     pub between_losses: f64,
 }
 
@@ -28,5 +28,12 @@ impl Share {
     /// Window over RTT, in segments per second; 0 before the first sample.
     pub fn rate(&self) -> f64 {
         if self.srtt == Duration::ZERO { 0.0 } else { self.window / self.srtt.as_secs_f64() }
+    }
+    /// Those of `all` that count for number `me`: usable, with an RTT, itself among them. `None` where it would be alone: then its
+    /// law is that of a single path.
+    pub fn coupled(all: &[Share], me: usize) -> Option<impl Iterator<Item = &Share> + Clone> {
+        let counts = |share: &&Share| share.rate() > 0.0;
+        let several = all.get(me).is_some_and(|own| own.rate() > 0.0) && all.iter().filter(counts).count() > 1;
+        several.then(|| all.iter().filter(counts))
     }
 }

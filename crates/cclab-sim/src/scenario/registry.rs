@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 pub fn registry_json() -> Json {
     let algorithm = |e: &cc::Entry| {
         let params: Vec<Json> = e.params.iter().map(param).collect();
-        json!({ "name": e.name, "summary": e.summary, "source": e.source, "params": params })
+        json!({ "name": e.name, "summary": e.summary, "source": e.source, "params": params, "coupled": e.is_coupled() })
     };
     let algorithms: Vec<Json> = cc::all().into_iter().map(algorithm).collect();
     let queue = |e: &queue::Entry| {

@@ -42,7 +42,7 @@ use self::startup::FullPipe;
 use super::window::bytes;
 use super::{
     AckEvent, Build, CongestionControl, CongestionEvent, Context, Entry, EstablishedEvent, IdleEvent, Phase,
-    RestartEvent, TimeoutEvent, UndoEvent,
+    RestartEvent, Share, TimeoutEvent, UndoEvent,
 };
 use crate::estimate::{Bubble, MaxFilter, Rounds};
 use crate::params::{Flavour, Kind, Params, Spec, Value};
@@ -53,39 +53,41 @@ pub(super) const ENTRY: Entry = Entry {
     name: "bbr",
     summary: "BBRv1: paces at the measured bottleneck rate, keeps about one BDP in flight",
     source: "Cardwell et al., ACM Queue 14(5), 2016; Linux tcp_bbr.c",
-    params: &[
-        Spec {
-            name: "pacing_margin",
-            kind: Kind::Number { min: 0.0, max: 50.0 },
-            default: Value::Number(1.0),
-            paper_default: Some(Value::Number(0.0)),
-            unit: "%",
-            doc: "by so much the pacing rate stays below gain · BtlBw",
-        },
-        Spec {
-            name: "extra_acked",
-            kind: Kind::Flag,
-            default: Value::Flag(true),
-            paper_default: Some(Value::Flag(false)),
-            unit: "",
-            doc: "W has room for the most that was acknowledged in excess of BtlBw in the last five to ten rounds",
-        },
-        Spec {
-            name: "policer",
-            kind: Kind::Flag,
-            default: Value::Flag(true),
-            paper_default: Some(Value::Flag(false)),
-            unit: "",
-            doc: "detect a token-bucket policer by steady loss of 20 %, and send at the rate it lets through",
-        },
-    ],
+    params: PARAMS,
     build: Build::Native(|cx, params| Box::new(Bbr::<Gains>::new(cx, params, Gains))),
+};
+
+/// BBR's parameters, which [`Bbr::new`] asks for.
+pub(super) const PARAMS: &[Spec] = &[PACING_MARGIN, EXTRA_ACKED, POLICER];
+pub(super) const PACING_MARGIN: Spec = Spec {
+    name: "pacing_margin",
+    kind: Kind::Number { min: 0.0, max: 50.0 },
+    default: Value::Number(1.0),
+    paper_default: Some(Value::Number(0.0)),
+    unit: "%",
+    doc: "by so much the pacing rate stays below gain · BtlBw",
+};
+pub(super) const EXTRA_ACKED: Spec = Spec {
+    name: "extra_acked",
+    kind: Kind::Flag,
+    default: Value::Flag(true),
+    paper_default: Some(Value::Flag(false)),
+    unit: "",
+    doc: "W has room for the most that was acknowledged in excess of BtlBw in the last five to ten rounds",
+};
+pub(super) const POLICER: Spec = Spec {
+    name: "policer",
+    kind: Kind::Flag,
+    default: Value::Flag(true),
+    paper_default: Some(Value::Flag(false)),
+    unit: "",
+    doc: "detect a token-bucket policer by steady loss of 20 %, and send at the rate it lets through",
 };
 
 /// Window of BtlBw: a cycle and two rounds. Linux keeps what is ten rounds old.
 const BTL_BW_ROUNDS: u64 = 11;
 /// Least W outside of a timeout, segments.
-const MIN_WINDOW: f64 = 4.0;
+pub(super) const MIN_WINDOW: f64 = 4.0;
 
 /// What it is doing, and what belongs to that alone.
 #[derive(Clone, Copy, Debug)]
@@ -106,10 +108,10 @@ pub(super) struct Bbr<C> {
     margin: f64,
     /// An RTT equal to RTprop renews it.
     renew_equal: bool,
-    rng: Stream,
+    pub rng: Stream,
 
     state: State,
-    cycle: C,
+    pub cycle: C,
     cwnd: f64,
     pacing_rate: f64,
     /// The pacing rate is by a measured RTT.
@@ -117,7 +119,7 @@ pub(super) struct Bbr<C> {
 
     rounds: Rounds,
     btl_bw: MaxFilter<{ BTL_BW_ROUNDS as usize }>,
-    rt_prop: Option<Duration>,
+    pub rt_prop: Option<Duration>,
     rt_prop_stamp: Time,
     bubble: Bubble,
 
@@ -162,13 +164,28 @@ impl<C: Cycle> Bbr<C> {
         bbr
     }
 
-    fn segments(&self, bytes: u64) -> f64 {
+    /// With another gain for STARTUP, and its inverse for DRAIN.
+    pub fn with_startup_gain(mut self, gain: f64) -> Self {
+        (self.startup_gain, self.drain_gain) = (gain, 1.0 / gain);
+        self.init_pacing(Duration::from_millis(1));
+        self
+    }
+
+    pub fn segments(&self, bytes: u64) -> f64 {
         bytes as f64 * 8.0 / self.segment
     }
 
     /// The rate to go by: BtlBw, or what a policer lets through.
     fn bw(&self) -> f64 {
         self.policer.as_ref().and_then(|p| p.rate).unwrap_or_else(|| self.btl_bw.get())
+    }
+
+    /// What of it is this flow's own.
+    fn own_bw(&self) -> f64 {
+        match self.state {
+            State::ProbeBw(probe) => self.bw() * self.cycle.share(probe.place),
+            _ => self.bw(),
+        }
     }
 
     fn pacing_gain(&self) -> f64 {
@@ -203,12 +220,12 @@ impl<C: Cycle> Bbr<C> {
     }
 
     /// What should be in flight at `gain`.
-    fn inflight(&self, gain: f64) -> f64 {
+    pub fn inflight(&self, gain: f64) -> f64 {
         self.with_quanta(self.bdp(self.btl_bw.get(), gain))
     }
 
     fn set_pacing_rate(&mut self, gain: f64) {
-        let rate = gain * self.bw() * self.margin;
+        let rate = gain * self.own_bw() * self.margin;
         if self.full_pipe.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -252,7 +269,7 @@ impl<C: Cycle> Bbr<C> {
                 }
                 _ => 0.0,
             };
-            let target = self.with_quanta(self.bdp(self.bw(), self.cwnd_gain()) + extra);
+            let target = self.with_quanta(self.bdp(self.own_bw(), self.cwnd_gain()) + extra);
             if self.full_pipe.reached {
                 self.cwnd = (self.cwnd + acked).min(target);
             } else if self.cwnd < target || self.segments(ev.delivered) < self.initial_window {
@@ -260,8 +277,10 @@ impl<C: Cycle> Bbr<C> {
             }
             self.cwnd = self.cwnd.max(MIN_WINDOW);
         }
-        if matches!(self.state, State::ProbeRtt(_)) {
-            self.cwnd = self.cwnd.min(MIN_WINDOW);
+        match self.state {
+            State::ProbeRtt(_) => self.cwnd = self.cwnd.min(MIN_WINDOW),
+            State::ProbeBw(probe) => self.cwnd = self.cwnd.min(self.cycle.most(probe.place)),
+            _ => {}
         }
     }
 }
@@ -346,6 +365,13 @@ impl<C: Cycle> CongestionControl for Bbr<C> {
     fn governs_recovery(&self) -> bool {
         true
     }
+    fn share(&self, share: &mut Share) {
+        share.bandwidth = Some(Rate(self.btl_bw.get() as u64));
+        share.steady = matches!(self.state, State::ProbeBw(_) | State::ProbeRtt(_));
+    }
+    fn on_siblings(&mut self, all: &[Share], me: usize) {
+        self.cycle.on_siblings(all, me);
+    }
     fn signals(&self, record: &mut dyn FnMut(&'static str, f64)) {
         let state = match self.state {
             State::Startup => 0.0,
@@ -357,5 +383,6 @@ impl<C: Cycle> CongestionControl for Bbr<C> {
         record("btl_bw_bps", self.btl_bw.get());
         record("rt_prop_s", self.rt_prop.map_or(f64::NAN, Duration::as_secs_f64));
         record("pacing_gain", self.pacing_gain());
+        self.cycle.signals(record);
     }
 }

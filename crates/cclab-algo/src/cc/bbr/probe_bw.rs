@@ -1,7 +1,7 @@
 //! PROBE_BW: a cycle of pacing gains. One asks for more, one takes the queue away again.
 
 use super::{Bbr, State};
-use crate::cc::AckEvent;
+use crate::cc::{AckEvent, Share};
 use crate::rng::Stream;
 use crate::units::Time;
 
@@ -32,6 +32,18 @@ pub(in crate::cc) trait Cycle: Send + Sized {
     fn pacing_gain(&self, place: usize) -> f64 {
         PACING_GAINS[place]
     }
+    /// The share of the bandwidth that is the subflow's own there, which pacing and W go by.
+    fn share(&self, _place: usize) -> f64 {
+        1.0
+    }
+    /// The most that W may be there, segments.
+    fn most(&self, _place: usize) -> f64 {
+        f64::INFINITY
+    }
+    /// As [`CongestionControl::on_siblings`](crate::cc::CongestionControl::on_siblings).
+    fn on_siblings(&mut self, _all: &[Share], _me: usize) {}
+    /// What of it is to be recorded, after BBR's own.
+    fn signals(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// BBRv1's cycle: eight gains, each for about one RTprop.
@@ -69,6 +81,15 @@ impl Cycle for Gains {
 }
 
 impl<C: Cycle> Bbr<C> {
+    /// The place in the cycle, in PROBE_BW.
+    #[cfg(test)]
+    pub fn probe_bw(&self) -> Option<ProbeBw> {
+        match self.state {
+            State::ProbeBw(probe) => Some(probe),
+            _ => None,
+        }
+    }
+
     pub(super) fn enter_probe_bw(&mut self, now: Time) {
         let place = self.cycle.begin(now, &mut self.rng);
         self.state = State::ProbeBw(ProbeBw { place, since: now });
