@@ -17,7 +17,16 @@ from conftest import in_a_process
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-MODULES = ("", ".columns", ".analysis.metrics", ".laws.algorithms", ".laws.python", ".sweep.study", ".theory.formulas")
+MODULES = (
+    "",
+    ".columns",
+    ".analysis.metrics",
+    ".laws.algorithms",
+    ".laws.python",
+    ".sweep.study",
+    ".theory.formulas",
+    ".theory.coupling",
+)
 
 
 @pytest.mark.parametrize("module", [f"cclab{name}" for name in MODULES])

@@ -1,1 +1,1 @@
-"""What theory says: throughput, window and latency in closed form (`formulas`); 802.11 (`wireless`)."""
+"""What theory says: throughput, window and latency (`formulas`); coupled laws (`coupling`); 802.11 (`wireless`)."""
