@@ -1,10 +1,12 @@
 //! What flows and background are asked to do.
 
+use super::session::scheduler;
 use super::workload::{Page, Sizes, Variate};
 use crate::tcp;
 use cclab_algo::cc;
 use cclab_algo::params::Given;
 use cclab_algo::{Duration, Rate, Time};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A flow.
@@ -65,6 +67,35 @@ pub enum Traffic {
         /// Lengths of the silences, s.
         off: Variate,
     },
+}
+
+/// A connection over several paths: what the flows of a row, its subflows, have in common.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Label, unique in the scenario; that of a subflow is `label/path`.
+    pub label: String,
+    /// Its flows, which are TCP without a size of their own.
+    pub flows: Range<usize>,
+    /// Bytes to transfer; `None` without end.
+    pub size: Option<u64>,
+    /// Bytes that the receiver has room for, of all subflows together.
+    pub receive_buffer: u64,
+    /// Its laws are told of each other.
+    pub coupled: bool,
+    /// Who gets what is to be sent next.
+    pub scheduler: &'static scheduler::Entry,
+    /// Its parameters, checked, as written.
+    pub scheduler_params: Vec<(String, Given)>,
+    /// What is stuck after a timeout is sent again on another subflow.
+    pub reinject: bool,
+    /// What holds up the receiver's full buffer is sent again on a faster subflow.
+    pub opportunistic: bool,
+    /// A subflow that holds it up has its window halved, once per RTT.
+    pub penalise: bool,
+    /// A subflow is given up, until it delivers again, after so many timeouts in a row.
+    pub fail_after: u32,
+    /// Hosts notice at once when a local interface goes down or comes up.
+    pub notice: bool,
 }
 
 /// Connections that come and go, in one direction.

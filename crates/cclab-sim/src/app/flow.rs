@@ -5,7 +5,7 @@ mod table;
 use super::Cbr;
 use super::config::{self, Traffic};
 use super::onoff::{Datagrams, OnOff};
-use super::socket::{Processing, Socket, Transport};
+use super::socket::{Kind, Processing, Socket, Transport};
 use crate::net::{FlowTally, Route};
 use crate::tcp::{Config, Endpoint, Pacing};
 use crate::wire::SocketId;
@@ -216,6 +216,11 @@ impl Flow {
         &self.label
     }
 
+    /// Congestion control, or `udp`.
+    pub(crate) fn cc(&self) -> &'static str {
+        self.cc
+    }
+
     /// Whether a sample is to be taken: the first one after its end is the last.
     pub(crate) fn is_sampled(&mut self) -> bool {
         !std::mem::replace(&mut self.closed, self.over.is_some())
@@ -237,7 +242,8 @@ fn open(ends: [Transport; 2], index: usize, routes: [Route; 2], transfers: bool,
     let flow = index as u32;
     let source = Socket::new(source, flow, SocketId(first + 1), routes[0], true);
     let destination = Socket::new(destination, flow, SocketId(first), routes[1], false);
-    sockets.extend([source, destination].map(|socket| Socket { transfers, ..socket }));
+    let kind = if transfers { Kind::Transfer } else { Kind::Endless };
+    sockets.extend([source, destination].map(|socket| Socket { kind, ..socket }));
     first
 }
 

@@ -6,6 +6,7 @@ pub mod config;
 mod flow;
 mod meter;
 mod onoff;
+mod session;
 mod socket;
 pub mod workload;
 
@@ -14,4 +15,6 @@ pub use background::{BackgroundRow, BackgroundTable, CompletionRow, CompletionTi
 pub use cbr::Cbr;
 pub(crate) use flow::{Flow, SOURCE, failed_law, in_processing, packets};
 pub use flow::{FlowRow, FlowSample, FlowSamples, Flows, Signal, Signals};
-pub(crate) use socket::{Socket, Transport};
+pub(crate) use session::Session;
+pub use session::{SessionRow, Sessions, scheduler};
+pub(crate) use socket::{Kind, Socket, Transport};

@@ -28,13 +28,24 @@ pub(crate) struct Socket {
     pub(crate) is_source: bool,
     /// Whether the measured interval of its flow has begun and not ended.
     pub(crate) measuring: bool,
-    /// Whether its flow is of a given size.
-    pub(crate) transfers: bool,
+    /// What is to be looked at when something has happened to it.
+    pub(crate) kind: Kind,
     pub(crate) processing: Option<Box<Processing>>,
     /// The latest RTT sample.
     pub(crate) rtt: Option<Duration>,
     pub(crate) meter: Meter,
     pub(crate) transport: Transport,
+}
+
+/// What a flow is, as to when it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Without end.
+    Endless,
+    /// Of a given size.
+    Transfer,
+    /// A subflow of a session, which knows.
+    Subflow,
 }
 
 /// What a socket speaks. Endpoints lie in it, not behind a pointer: nearly all sockets have one.
@@ -75,7 +86,7 @@ impl Socket {
             route,
             is_source,
             measuring: false,
-            transfers: false,
+            kind: Kind::Endless,
             processing: None,
             rtt: None,
             meter: Meter::default(),

@@ -4,6 +4,7 @@ use super::background::WITH_MEAN;
 use super::network::{Ends, Graph, Network, Path};
 use super::quantity::{Amount, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, TIME, Words};
 use super::reader::{Kind, Mistakes, Table};
+use super::session::{self, Member, SessionSpec};
 use super::tcp::{PACKET_SIZE, TcpSpec};
 use super::{Flow, Traffic};
 use crate::app::workload::Variate;
@@ -27,6 +28,8 @@ pub(super) struct FlowSpec {
     stop: Option<Duration>,
     send_jitter: Duration,
     traffic: TrafficSpec,
+    /// Which subflow it is of a connection over several paths.
+    pub(super) member: Option<Box<Member>>,
 }
 
 #[derive(Clone, Debug)]
@@ -53,29 +56,38 @@ const COUNT: Integer = Integer { min: 1, max: MAX_FLOWS };
 const STOP: Or<super::quantity::Times> = Or("never", POSITIVE_TIME);
 
 impl FlowSpec {
-    /// Reads one entry; `None` after a mistake in something that has no default.
-    pub(super) fn read(t: &mut Table, network: Option<&Network>, duration: Option<Duration>) -> Option<FlowSpec> {
+    /// Reads one entry, one flow or several that are the subflows of one; `None` after a mistake in something that has no default.
+    pub(super) fn read(t: &mut Table, network: Option<&Network>, duration: Option<Duration>) -> Option<Vec<FlowSpec>> {
         let kind = t.or("kind", &KINDS, TrafficKind::Tcp);
         let label = t.optional("label", &Name);
         let count = t.or("count", &COUNT, 1);
-        let place = match network {
-            Some(network) => network.read_ends(t),
-            None => Network::skip_ends(t),
+        let start = t.peek("start", &TIME).unwrap_or_default();
+        let paths = if kind == TrafficKind::Tcp { session::read_paths(t, network, start) } else { None };
+        let place = match (&paths, network) {
+            (Some(paths), _) => paths.first().and_then(|path| path.place.clone()),
+            (None, Some(network)) => network.read_ends(t),
+            (None, None) => Network::skip_ends(t),
         };
         let rtt = place.as_ref().map(|(_, rtt)| *rtt);
-        let start = t.or("start", &TIME, Duration::ZERO);
+        t.put("start", TIME.write(&start));
         // Replicas that start at the same instant stay in step for long: spread them over one round trip.
         let apart = network.map_or(Duration::ZERO, |network| network.spread(rtt.unwrap_or_default()));
         let spread = if count > 1 { apart } else { Duration::ZERO };
         let start_jitter = t.or("start_jitter", &TIME, spread);
         let stop = t.or("stop", &STOP, None);
         let send_jitter = t.or("send_jitter", &TIME, Duration::ZERO);
+        let mut common = None;
         let traffic = match kind {
+            TrafficKind::Tcp if paths.is_some() => TcpSpec::read_multipath(t).map(|(tcp, coupled)| {
+                common = Some(SessionSpec::read(t, tcp.size, tcp.config.receive_buffer, coupled));
+                TrafficSpec::Tcp(Box::new(tcp))
+            }),
             TrafficKind::Tcp => TcpSpec::read(t).map(|tcp| TrafficSpec::Tcp(Box::new(tcp))),
             TrafficKind::Cbr => TrafficSpec::read_cbr(t),
             TrafficKind::OnOff => TrafficSpec::read_onoff(t),
         };
-        check_times(t, start + start_jitter, stop, duration);
+        let latest = paths.iter().flatten().map(|path| path.start).max().unwrap_or(start);
+        check_times(t, latest + start_jitter, stop, duration);
         if let Some(TrafficSpec::Tcp(tcp)) = &traffic
             && tcp.size.is_some()
             && stop.is_some()
@@ -91,7 +103,7 @@ impl FlowSpec {
             TrafficSpec::Cbr { .. } => "cbr",
             TrafficSpec::OnOff { .. } => "onoff",
         };
-        Some(FlowSpec {
+        let flow = FlowSpec {
             path: t.path().into(),
             label,
             family,
@@ -103,7 +115,24 @@ impl FlowSpec {
             stop,
             send_jitter,
             traffic,
-        })
+            member: None,
+        };
+        match paths {
+            None => Some(vec![flow]),
+            Some(paths) => session::subflows(&flow, &common?, paths),
+        }
+    }
+
+    /// The same as a subflow on this path, which is said in this field.
+    pub(super) fn on_path(
+        &self,
+        field: String,
+        ends: Ends,
+        rtt: Duration,
+        start: Duration,
+        member: Member,
+    ) -> FlowSpec {
+        FlowSpec { path: field, ends, rtt, start, member: Some(Box::new(member)), ..self.clone() }
     }
 
     /// Where an entry of the background begins and ends.
@@ -120,6 +149,7 @@ impl FlowSpec {
             stop: None,
             send_jitter: Duration::ZERO,
             traffic: TrafficSpec::Tcp(Box::new(tcp)),
+            member: None,
         }
     }
 
@@ -162,7 +192,8 @@ impl FlowSpec {
             TrafficSpec::Tcp(tcp) => {
                 let initial_ssthresh = self.initial_ssthresh(tcp, graph.slowest(&path.route), mistakes);
                 let config = tcp.config_with(initial_ssthresh);
-                Traffic::Tcp { size: tcp.size, config, cc: tcp.cc, cc_params: tcp.cc_params.clone() }
+                let size = tcp.size.filter(|_| self.member.is_none()); // that of subflows is their session's
+                Traffic::Tcp { size, config, cc: tcp.cc, cc_params: tcp.cc_params.clone() }
             }
             TrafficSpec::Cbr { rate, packet_size } => Traffic::Cbr { rate: *rate, packet_size: *packet_size as u32 },
             TrafficSpec::OnOff { rate, packet_size, on, off } => {
@@ -226,11 +257,14 @@ pub(super) fn check_times(t: &Table, latest: Duration, stop: Option<Duration>, d
 }
 
 /// The labels of all flows: as written, with a number where there are several; else the family and a number
-/// that counts over the scenario. The index of its entry comes with each.
+/// that counts over the scenario; of a subflow with its path behind it. The index of its entry comes with each.
 pub(super) fn labels(specs: &[FlowSpec]) -> Vec<(usize, String)> {
     let mut counted: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
     let mut labels = Vec::new();
     for (index, spec) in specs.iter().enumerate() {
+        if spec.member.as_ref().is_some_and(|member| member.number > 0) {
+            continue; // it stands with the first
+        }
         for k in 1..=spec.count {
             let label = match &spec.label {
                 Some(label) if spec.count == 1 => label.clone(),
@@ -241,7 +275,13 @@ pub(super) fn labels(specs: &[FlowSpec]) -> Vec<(usize, String)> {
                     format!("{}-{number}", spec.family)
                 }
             };
-            labels.push((index, label));
+            match &spec.member {
+                None => labels.push((index, label)),
+                Some(first) => labels.extend((index..index + first.count).map(|subflow| {
+                    let path = specs[subflow].member.as_ref().map_or("", |member| &member.name);
+                    (subflow, format!("{label}/{path}"))
+                })),
+            }
         }
     }
     labels

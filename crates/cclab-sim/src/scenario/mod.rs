@@ -25,6 +25,7 @@ mod reader;
 mod record;
 mod registry;
 mod resolved;
+mod session;
 mod tcp;
 mod wifi;
 mod wireless;
@@ -155,6 +156,7 @@ impl Written {
         let background = background.collect();
         let named = each.iter().zip(paths).zip(&labels);
         let flows = named.map(|((f, path), (_, label))| f.build(label.clone(), path, &graph, mistakes)).collect();
+        let sessions = self.sessions(&labels);
         Some(Scenario {
             name: self.name,
             duration: self.duration,
@@ -165,6 +167,7 @@ impl Written {
             media: graph.media,
             crossings: graph.crossings,
             flows,
+            sessions,
             background,
             record: self.record,
             max_events: self.max_events,
@@ -174,6 +177,18 @@ impl Written {
 }
 
 impl Written {
+    /// The connections over several paths among these flows.
+    fn sessions(&self, labels: &[(usize, String)]) -> Vec<Session> {
+        let mut sessions = Vec::new();
+        for (number, (entry, label)) in labels.iter().enumerate() {
+            if let Some(first) = self.flows[*entry].member.as_ref().filter(|member| member.number == 0) {
+                let label = label.strip_suffix(&format!("/{}", first.name)).unwrap_or(label);
+                sessions.push(first.session.build(label.into(), number..number + first.count));
+            }
+        }
+        sessions
+    }
+
     /// Labels of the background differ from each other and from those of the flows.
     fn check_background_labels(&self, flows: &BTreeMap<&str, usize>, mistakes: &Mistakes) {
         for (k, b) in self.background.iter().enumerate() {
@@ -208,7 +223,7 @@ fn read_flows(t: &mut Table, network: Option<&Network>, duration: Option<Duratio
     let mut specs = Vec::new();
     let mut normal = Vec::new();
     for mut f in tables.unwrap_or_default() {
-        specs.extend(FlowSpec::read(&mut f, network, duration));
+        specs.extend(FlowSpec::read(&mut f, network, duration).into_iter().flatten());
         normal.push(f.finish());
     }
     let total: u64 = specs.iter().map(|f| f.count).sum();

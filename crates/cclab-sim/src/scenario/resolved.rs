@@ -8,7 +8,7 @@ use super::quantity::Words;
 use super::reader::Kind;
 use super::{
     AppliesTo, Arrivals, Background, Capture, Change, Crossing, Flow, Jitter, Limit, Link, Loss, LossModel, Medium,
-    Queue, Record, Reorder, Sampling, Scenario, Traffic, link, radio, tcp as words,
+    Queue, Record, Reorder, Sampling, Scenario, Session, Traffic, link, radio, tcp as words,
 };
 use crate::app::workload::{Page, Sizes, Variate};
 use crate::net::medium::config::{Area, GaussMarkov, Mac, Motion, Phy, Place, Propagation, Radio, Station, Waypoint};
@@ -44,6 +44,7 @@ impl Scenario {
             media,
             crossings,
             flows,
+            sessions,
             background,
             record,
             max_events,
@@ -63,6 +64,7 @@ impl Scenario {
                 json!({ "medium": medium, "from": from.0, "to": to.0 })
             }).collect::<Vec<_>>(),
             "flows": flows.iter().map(|f| self.flow_json(f)).collect::<Vec<_>>(),
+            "sessions": sessions.iter().map(session_json).collect::<Vec<_>>(),
             "background": background.iter().map(background_json).collect::<Vec<_>>(),
             "record": record_json(record),
         })
@@ -310,6 +312,38 @@ fn traffic_json(traffic: &Traffic) -> Json {
     }
 }
 
+fn session_json(of: &Session) -> Json {
+    let Session {
+        label,
+        flows,
+        size,
+        receive_buffer,
+        coupled,
+        scheduler,
+        scheduler_params,
+        reinject,
+        opportunistic,
+        penalise,
+        fail_after,
+        notice,
+    } = of;
+    let params: serde_json::Map<String, Json> =
+        scheduler_params.iter().map(|(name, given)| (name.clone(), words::given_json(given))).collect();
+    json!({
+        "label": label,
+        "flows": flows.clone().collect::<Vec<_>>(),
+        "size_bytes": size,
+        "receive_buffer_bytes": receive_buffer,
+        "coupled": coupled,
+        "scheduler": { "name": scheduler.name, "params": params },
+        "reinject": reinject,
+        "opportunistic": opportunistic,
+        "penalise": penalise,
+        "fail_after_timeouts": fail_after,
+        "notice": notice,
+    })
+}
+
 /// A congestion control with every parameter; one that is infinite is `null`.
 fn cc_json(cc: &cc::Entry, given: &[(String, Given)], config: &Config) -> Json {
     let params = Params::resolve(cc.params, given, config.flavour).map(|p| p.given()).unwrap_or_default();
@@ -324,6 +358,7 @@ fn tcp_json(config: &Config) -> Json {
         sack,
         timestamps,
         window_scaling,
+        multipath,
         ecn,
         quick_start,
         initial_window,
@@ -349,6 +384,7 @@ fn tcp_json(config: &Config) -> Json {
         "sack": sack,
         "timestamps": timestamps,
         "window_scaling": window_scaling,
+        "multipath": multipath,
         "ecn": match ecn { Ecn::Off => "off", Ecn::On => "on", Ecn::Accurate => "accecn" },
         "quick_start_bps": quick_start.map(bps),
         "initial_window_segments": initial_window,

@@ -3,6 +3,7 @@
 use super::quantity::{Amount, Amounts, Flag, Integer, Or, POSITIVE_RATE, POSITIVE_TIME, SIZE, Sizes, TIME, Words};
 use super::reader::{Kind, Table, alternatives, show};
 use crate::tcp::{Config, Ecn, Pacing, Profile, Recovery, RtoStyle};
+use crate::wire::DSS_DATA;
 use cclab_algo::cc::{self, Context};
 use cclab_algo::params::{self, Flavour, Given, Params};
 use serde_json::{Value as Json, json};
@@ -20,6 +21,8 @@ pub(super) struct TcpSpec {
     pub(super) packet_size: u64,
 }
 
+/// Laws of subflows that know nothing of each other.
+const NONE: &str = "none";
 const PROFILES: Words<Profile> = Words(&[("linux", Profile::Linux), ("classic", Profile::Classic)]);
 pub(super) const FLAVOURS: Words<Flavour> = Words(&[("linux", Flavour::Linux), ("paper", Flavour::Paper)]);
 pub(super) const RECOVERIES: Words<Recovery> = Words(&[
@@ -50,8 +53,32 @@ impl TcpSpec {
         Some(TcpSpec { size, ..TcpSpec::read_options(t)? })
     }
 
+    /// Reads those of a flow over several paths, whose law may stand under `coupling`; also whether its subflows are told of each
+    /// other.
+    pub(super) fn read_multipath(t: &mut Table) -> Option<(TcpSpec, bool)> {
+        let uncoupled = t.raw("coupling").is_none_or(|coupling| coupling == NONE);
+        if uncoupled {
+            t.put("coupling", json!(NONE));
+        } else {
+            t.refuse("cc", "coupling is given too, which is the congestion control of all subflows; write one of them");
+        }
+        let size = t.or("size", &SIZE_OR_ENDLESS, None);
+        let mut spec = TcpSpec::read_options_of(t, if uncoupled { "cc" } else { "coupling" }, true)?;
+        spec.size = size;
+        let law = spec.cc.make(&Context::new(1000), &spec.cc_params).ok()?;
+        if spec.config.ecn == Ecn::Accurate || spec.config.ecn == Ecn::On && law.ecn() == cc::EcnUse::L4s {
+            t.mistake("ecn", "the option of AccECN has no room beside that of a connection over several paths");
+        }
+        Some((spec, !uncoupled))
+    }
+
     /// Reads the options of a connection out of `t`.
     pub(super) fn read_options(t: &mut Table) -> Option<TcpSpec> {
+        TcpSpec::read_options_of(t, "cc", false)
+    }
+
+    /// The same of a subflow, if it is one, with the law in the field of this name.
+    fn read_options_of(t: &mut Table, law: &'static str, multipath: bool) -> Option<TcpSpec> {
         let profile = t.or("profile", &PROFILES, Profile::Linux);
         let flavour = t.or(
             "flavour",
@@ -61,12 +88,13 @@ impl TcpSpec {
                 Profile::Classic => Flavour::Paper,
             },
         );
-        let law = read_cc(t, flavour);
+        let law = read_cc(t, law, flavour);
         let mut config = match profile {
             Profile::Linux => Config::linux(0),
             Profile::Classic => Config::classic(0, Recovery::NewReno),
         };
         config.flavour = flavour;
+        config.multipath = multipath;
         read_recovery(t, profile, law.as_ref().map_or("", |(cc, _)| cc.name), &mut config);
         config.timestamps = t.or("timestamps", &Flag, config.timestamps);
         let packet_size = read_packet_size(t, &mut config);
@@ -89,21 +117,32 @@ impl TcpSpec {
 }
 
 /// The congestion control, by name or as a table with its parameters; all of them, defaults filled in.
-fn read_cc(t: &mut Table, flavour: Flavour) -> Option<(&'static cc::Entry, Vec<(String, Given)>)> {
-    if !t.raw("cc").is_some_and(Json::is_object) {
-        let cc = t.required("cc", &Algorithm, "\"cubic\"")?;
-        let params = fill_in(cc, &[], flavour)?;
+fn read_cc(t: &mut Table, field: &'static str, flavour: Flavour) -> Option<(&'static cc::Entry, Vec<(String, Given)>)> {
+    if !t.raw(field).is_some_and(Json::is_object) {
+        let cc = t.required(field, &Algorithm, "\"cubic\"")?;
+        let params = fill_in(cc.params, &[], flavour)?;
         if !params.is_empty() {
             let mut normal = serde_json::Map::from_iter([("name".into(), json!(cc.name))]);
             normal.extend(params.iter().map(|(n, g)| (n.clone(), given_json(g))));
-            t.put("cc", normal.into());
+            t.put(field, normal.into());
         }
         return Some((cc, params));
     }
-    let mut c = t.table_or_empty("cc");
+    let mut c = t.table_or_empty(field);
     let cc = c.required("name", &Algorithm, "\"cubic\"")?;
+    let params = read_params(&mut c, cc.params, flavour)?;
+    t.put(field, c.finish());
+    Some((cc, params))
+}
+
+/// The parameters that `c` gives, checked; all of them, defaults filled in.
+pub(super) fn read_params(
+    c: &mut Table,
+    specs: &'static [params::Spec],
+    flavour: Flavour,
+) -> Option<Vec<(String, Given)>> {
     let mut given = Vec::new();
-    for spec in cc.params {
+    for spec in specs {
         let Some(json) = c.raw(spec.name) else { continue };
         let value = match json {
             Json::Number(n) => n.as_f64().map(Given::Number),
@@ -114,7 +153,7 @@ fn read_cc(t: &mut Table, flavour: Flavour) -> Option<(&'static cc::Entry, Vec<(
         let pair = value.map(|v| (spec.name.to_string(), v));
         match pair.as_slice() {
             [] => c.mistake(spec.name, format!("{} is not {}", show(json), spec.kind)),
-            pair => match Params::resolve(cc.params, pair, flavour) {
+            pair => match Params::resolve(specs, pair, flavour) {
                 Ok(_) => given.extend_from_slice(pair),
                 Err(params::Error::Invalid { value, allowed, .. }) => {
                     c.mistake(spec.name, format!("{value} is not {allowed}"));
@@ -123,17 +162,20 @@ fn read_cc(t: &mut Table, flavour: Flavour) -> Option<(&'static cc::Entry, Vec<(
             },
         }
     }
-    let params = fill_in(cc, &given, flavour)?;
+    let params = fill_in(specs, &given, flavour)?;
     for (name, value) in &params {
         c.put(name, given_json(value));
     }
-    t.put("cc", c.finish());
-    Some((cc, params))
+    Some(params)
 }
 
 /// Every parameter of the law with its value. One that is infinite cannot be written and keeps its default.
-fn fill_in(cc: &cc::Entry, given: &[(String, Given)], flavour: Flavour) -> Option<Vec<(String, Given)>> {
-    let all = Params::resolve(cc.params, given, flavour).ok()?.given();
+fn fill_in(
+    specs: &'static [params::Spec],
+    given: &[(String, Given)],
+    flavour: Flavour,
+) -> Option<Vec<(String, Given)>> {
+    let all = Params::resolve(specs, given, flavour).ok()?.given();
     Some(all.into_iter().filter(|(_, g)| !matches!(g, Given::Number(x) if !x.is_finite())).collect())
 }
 
@@ -204,14 +246,16 @@ pub(super) fn packet_size(config: &Config) -> u64 {
 
 /// What a data segment has beside its payload.
 fn headers(config: &Config) -> u64 {
-    HEADERS + if config.timestamps { TIMESTAMPS } else { 0 }
+    let options = [(config.timestamps, TIMESTAMPS), (config.multipath, DSS_DATA.into())];
+    HEADERS + options.iter().map(|(there, bytes)| if *there { *bytes } else { 0 }).sum::<u64>()
 }
 
 /// The size of a full packet, written as such or as the payload of a full segment.
 fn read_packet_size(t: &mut Table, config: &mut Config) -> u64 {
     let overhead = headers(config);
-    let mss = t.peek("mss", &Sizes { min: PACKET_SIZE.min - overhead, max: PACKET_SIZE.max - overhead });
-    let packet_size = t.peek("packet_size", &PACKET_SIZE);
+    let sizes = Sizes { min: PACKET_SIZE.min.max(overhead + 8), ..PACKET_SIZE };
+    let mss = t.peek("mss", &Sizes { min: sizes.min - overhead, max: sizes.max - overhead });
+    let packet_size = t.peek("packet_size", &sizes);
     if t.raw("mss").is_some() && t.raw("packet_size").is_some() {
         t.mistake("mss", format!("{} is given too; write one of them", t.field("packet_size")));
     }

@@ -100,6 +100,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Offer and use window scaling.
     pub window_scaling: bool,
+    /// It is a subflow of a connection over several paths: what it sends after the handshake carries a DSS option (RFC 8684 §3.3).
+    pub multipath: bool,
     /// Explicit congestion notification.
     pub ecn: Ecn,
     /// Ask for this rate on the SYN (Quick-Start, RFC 4782).
@@ -147,6 +149,7 @@ impl Config {
             sack: true,
             timestamps: true,
             window_scaling: true,
+            multipath: false,
             ecn: Ecn::Off,
             quick_start: None,
             initial_window: 10,

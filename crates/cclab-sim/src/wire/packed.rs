@@ -3,13 +3,14 @@
 use super::{Body, Datagram, Echo, Feedback, Flags, NEWS, News, Packet, SackBlocks, Segment, SocketId};
 use cclab_algo::Time;
 
-/// What few segments carry: SACK blocks, a congestion header, the options of a SYN, exact times for a law that asks for them.
+/// What few segments carry: SACK blocks, a congestion header, a DSS option, the options of a SYN, exact times for a law that asks for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
     sent: Time,
     echo: Echo,
     sack: SackBlocks,
     feedback: Feedback,
+    dss: u32,
     mss: u16,
     window_scale: Option<u8>,
     sack_permitted: bool,
@@ -81,6 +82,7 @@ impl Packet {
             && s.echo == Echo::default()
             && s.sack.is_empty()
             && s.feedback.is_none()
+            && s.dss == 0
             && s.mss == 0
             && !s.sack_permitted
             && s.window_scale.is_none();
@@ -89,6 +91,7 @@ impl Packet {
             echo: s.echo,
             sack: s.sack,
             feedback: s.feedback,
+            dss: s.dss,
             mss: s.mss,
             window_scale: s.window_scale,
             sack_permitted: s.sack_permitted,
@@ -197,7 +200,7 @@ impl Packed {
             });
             if let (Some(o), Body::Tcp(s)) = (options, &mut packet.body) {
                 (s.sent, s.echo, s.sack, s.feedback) = (o.sent, o.echo, o.sack, o.feedback);
-                (s.mss, s.window_scale, s.sack_permitted) = (o.mss, o.window_scale, o.sack_permitted);
+                (s.dss, s.mss, s.window_scale, s.sack_permitted) = (o.dss, o.mss, o.window_scale, o.sack_permitted);
             }
         }
     }
@@ -217,13 +220,13 @@ mod tests {
         fn segment()(
             seq: u64, ack: u64, len in 0_u32..65_000, ts: (u32, u32), window: u16, flags in 0_u16..0x200,
             sack in proptest::collection::vec((any::<u32>(), any::<u32>()), 0..4), echo in echo(),
-            mss in prop_oneof![3 => Just(0_u16), 1 => any::<u16>()], window_scale: Option<u8>, bits: [bool; 4],
+            mss in prop_oneof![3 => Just(0_u16), 1 => any::<u16>()], dss in prop_oneof![3 => Just(0_u32), 1 => any::<u32>()], window_scale: Option<u8>, bits: [bool; 4],
             feedback in prop_oneof![3 => Just(Feedback::None), 1 => Just(Feedback::Xcp { cwnd: 1, rtt_us: 2, delta: 3.0 })],
         ) -> Segment {
             let mut blocks = SackBlocks::NONE;
             sack.iter().for_each(|&(a, b)| assert!(blocks.push(a.into(), b.into())));
             Segment {
-                seq, ack, len, ts_val: ts.0, ts_ecr: ts.1, window, flags: Flags(flags), sack: blocks, mss, window_scale, feedback,
+                seq, ack, len, ts_val: ts.0, ts_ecr: ts.1, window, flags: Flags(flags), sack: blocks, mss, dss, window_scale, feedback,
                 echo,
                 sack_permitted: bits[0], has_timestamps: bits[1], retransmission: bits[2],
                 ..Segment::default()

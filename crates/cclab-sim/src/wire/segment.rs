@@ -6,6 +6,11 @@
 use super::Feedback;
 use cclab_algo::Time;
 
+/// Bytes of a DSS option with data: acknowledgement, data and subflow sequence numbers of 4 bytes each, length, checksum.
+pub const DSS_DATA: u32 = 20;
+/// Bytes of a DSS option without data: an acknowledgement of 8 bytes.
+pub const DSS_ACK: u32 = 12;
+
 /// TCP header flags.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(pub u16);
@@ -160,6 +165,9 @@ pub struct Segment {
     pub sack_permitted: bool,
     /// Whether the timestamp option is present.
     pub has_timestamps: bool,
+    /// The DSS option of a connection over several paths (RFC 8684 §3.3); 0 where there is none. With data the data sequence
+    /// number of its first byte, else the data acknowledgement: the low 32 bits.
+    pub dss: u32,
     /// ECN codepoint the IP header is to carry: 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
     pub ecn: u8,
     /// Whether this is a retransmission (known to the sender and to traces, never to the receiver).
@@ -177,7 +185,7 @@ impl Segment {
     }
     /// Bytes of TCP options, padded to a multiple of four as Linux lays them out:
     /// timestamps 12, MSS 4, window scale 4, SACK permitted 2 inside the timestamps' padding or 4 alone,
-    /// SACK blocks 4 + 8 n, AccECN 8 for one field or two and 12 for three. The other congestion headers ride in the
+    /// SACK blocks 4 + 8 n, AccECN 8 for one field or two and 12 for three, DSS [`DSS_DATA`] or [`DSS_ACK`]. The other congestion headers ride in the
     /// padding of IP and TCP options that the simulator does not count.
     ///
     /// Kept out of line: a segment whose address is taken is copied whole, not field by field.
@@ -198,7 +206,18 @@ impl Segment {
         if !self.sack.is_empty() {
             n += 4 + 8 * self.sack.len() as u32;
         }
+        if self.dss != 0 {
+            n += if self.len > 0 { DSS_DATA } else { DSS_ACK };
+        }
         n + self.accecn().map_or(0, |option| option.bytes())
+    }
+    /// The low 32 bits of a data sequence number for [`dss`](Self::dss). The number that would be no option, one in four
+    /// billion, is that of the byte before.
+    pub fn dss_of(number: u64) -> u32 {
+        match number as u32 {
+            0 => u32::MAX,
+            low => low,
+        }
     }
     /// Whether `feedback` is for the routers on the way.
     pub fn asks_routers(&self) -> bool {

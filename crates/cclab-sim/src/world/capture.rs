@@ -7,7 +7,7 @@
 
 use super::config::{self, Scenario};
 use crate::app::config::{Flow, Traffic};
-use crate::wire::{Body, Datagram, Flags, Packet, Segment};
+use crate::wire::{Body, DSS_ACK, DSS_DATA, Datagram, Flags, Packet, Segment};
 use cclab_algo::Time;
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions, UdpHeader};
 use pcap_file::pcapng::PcapNgWriter;
@@ -250,12 +250,35 @@ fn options(segment: &Segment, peer_isn: u32) -> TcpOptions {
         list.extend([Opt::Noop, Opt::Noop, Opt::SelectiveAcknowledgement(first, rest)]);
     }
     let options = TcpOptions::try_from_elements(&list).expect("a segment's options fit 40 bytes");
-    let Some(accecn) = segment.accecn() else { return options };
+    if segment.dss == 0 && segment.accecn().is_none() {
+        return options;
+    }
     let mut bytes = options.as_slice().to_vec();
-    bytes.extend([accecn.kind, 2 + 3 * accecn.len as u8]);
-    accecn.fields[..accecn.len].iter().for_each(|field| bytes.extend(&field.to_be_bytes()[1..]));
-    bytes.resize(bytes.len().next_multiple_of(4), 1); // NOP
+    if segment.dss != 0 {
+        bytes.extend(dss(segment));
+    }
+    if let Some(accecn) = segment.accecn() {
+        bytes.extend([accecn.kind, 2 + 3 * accecn.len as u8]);
+        accecn.fields[..accecn.len].iter().for_each(|field| bytes.extend(&field.to_be_bytes()[1..]));
+        bytes.resize(bytes.len().next_multiple_of(4), 1); // NOP
+    }
     TcpOptions::try_from_slice(&bytes).expect("a segment's options fit 40 bytes")
+}
+
+/// The DSS option (RFC 8684 §3.3) of a connection whose data begin at 1 in both directions: with data an acknowledgement of
+/// none, both sequence numbers, length, no checksum; else an acknowledgement of 8 bytes.
+fn dss(segment: &Segment) -> Vec<u8> {
+    const KIND: u8 = 30;
+    const SUBTYPE: u8 = 2 << 4;
+    const ACK: u8 = 1;
+    const LONG_ACK: u8 = 2;
+    const MAPPING: u8 = 4;
+    let number = segment.dss.to_be_bytes();
+    if segment.len == 0 {
+        return [&[KIND, DSS_ACK as u8, SUBTYPE, ACK | LONG_ACK, 0, 0, 0, 0][..], &number].concat();
+    }
+    let (place, len) = ((segment.seq as u32).to_be_bytes(), (segment.len as u16).to_be_bytes());
+    [&[KIND, DSS_DATA as u8, SUBTYPE, ACK | MAPPING, 0, 0, 0, 1][..], &number, &place, &len, &[0, 0]].concat()
 }
 
 /// `text` without control characters (a terminal would obey them), at most 200 characters of it.
@@ -295,6 +318,7 @@ mod tests {
             media: vec![],
             crossings: vec![],
             flows: flows.into_iter().enumerate().map(flow).collect(),
+            sessions: vec![],
             background: vec![],
             record: Recorded { samples: Sampling::Off, packets: false, frames: false, capture: None },
             max_events: 1,

@@ -3,7 +3,7 @@
 //! Every topology has become a graph of nodes and one-way links, every flow a pair of routes, every
 //! quantity a number in its unit, every option a value.
 
-use crate::app::config::{Background, Flow, Traffic};
+use crate::app::config::{Background, Flow, Session, Traffic};
 use crate::net::config::{Crossing, Link, Medium};
 use cclab_algo::Duration;
 
@@ -28,6 +28,8 @@ pub struct Scenario {
     pub crossings: Vec<Crossing>,
     /// Flows; replicas of a `count` are separate flows here.
     pub flows: Vec<Flow>,
+    /// Connections over several paths, whose subflows are flows in a row.
+    pub sessions: Vec<Session>,
     /// Background traffic: an entry in both directions is two here.
     pub background: Vec<Background>,
     /// What to record.

@@ -5,12 +5,14 @@ pub mod config;
 mod error;
 mod recorder;
 mod result;
+mod sessions;
 
 pub use error::Error;
 pub use result::{EngineStats, RunResult, RunRow, Runs, schema};
 
 use crate::app::{
-    Arrival, Background, Flow, FlowSamples, Flows, Next, Signals, Socket, Transport, failed_law, in_processing, packets,
+    Arrival, Background, Flow, FlowSamples, Flows, Kind, Next, Session, Signals, Socket, Transport, failed_law,
+    in_processing, packets,
 };
 use crate::engine::{Wheel, prefetch};
 use crate::net::{self, LinkSamples, Log, Network};
@@ -96,6 +98,9 @@ pub struct Simulation {
     flows: Vec<Flow>,
     own: usize,
     background: Background,
+    sessions: Vec<Session>,
+    /// The session that each flow is a subflow of; as long as the last of these.
+    session_of: Vec<u32>,
     /// Packets that reached their host without an event, to be taken in at this same instant.
     arrivals: VecDeque<Packet>,
     recorder: Recorder,
@@ -125,6 +130,7 @@ impl Simulation {
             hear(&mut network, index, &sockets[flows[index].source().index()]);
         }
         let background = Background::new(&scenario.background, &mut network, seed);
+        let (sessions, session_of) = sessions::open(scenario, &flows, &mut sockets);
         let mut sim = Simulation {
             seed,
             now: Time::ZERO,
@@ -144,6 +150,8 @@ impl Simulation {
             flows,
             own: scenario.flows.len(),
             background,
+            sessions,
+            session_of,
             arrivals: VecDeque::new(),
             recorder: Recorder {
                 sampling: scenario.record.samples,
@@ -310,6 +318,9 @@ impl Simulation {
             Event::Stop(index) => {
                 self.end_measuring(now, index as usize);
                 let source = self.flows[index as usize].source();
+                if self.sockets[source.index()].kind == Kind::Subflow {
+                    return self.stop_session(now, source);
+                }
                 if let Some(endpoint) = self.sockets[source.index()].transport.tcp_mut() {
                     endpoint.close(now);
                     self.pump(now, source);
@@ -330,6 +341,7 @@ impl Simulation {
             Event::Measure => {
                 self.network.begin_measuring(now);
                 self.background.begin_measuring();
+                self.sessions.iter_mut().for_each(|session| session.begin_measuring(now));
                 for (index, flow) in self.flows.iter_mut().enumerate() {
                     let own = &mut self.sockets[flow.sockets()];
                     if index < self.own { flow.begin_measuring(now, own) } else { flow.mark(own) }
@@ -349,6 +361,9 @@ impl Simulation {
     fn start(&mut self, now: Time, index: usize) {
         let flow = &self.flows[index];
         let (source, size) = (flow.source(), flow.size);
+        if self.sockets[source.index()].kind == Kind::Subflow {
+            return self.start_subflow(now, source);
+        }
         match &mut self.sockets[source.index()].transport {
             Transport::Tcp(endpoint) => {
                 endpoint.write(now, size.unwrap_or(u64::MAX));
@@ -397,6 +412,9 @@ impl Simulation {
                 }
                 if endpoint.next_timer() <= now {
                     endpoint.on_timer(now);
+                }
+                if socket.kind == Kind::Subflow {
+                    return self.drive(now, id, 0);
                 }
                 if of_background && socket.is_source && endpoint.state() == State::Closed {
                     return self.finish_connection(now, index);
@@ -450,11 +468,13 @@ impl Simulation {
                         socket.meter.delay.record(rtt);
                     }
                 }
-                if socket.transfers && self.note_finished(now, index) {
-                    if of_background {
-                        return self.finish_connection(now, index);
-                    }
-                    self.end_measuring(now, index);
+                let kind = socket.kind;
+                match kind {
+                    Kind::Endless => {}
+                    Kind::Subflow => return self.drive(now, to, segment.dss),
+                    Kind::Transfer if !self.note_finished(now, index) => {}
+                    Kind::Transfer if of_background => return self.finish_connection(now, index),
+                    Kind::Transfer => self.end_measuring(now, index),
                 }
                 self.pump(now, to);
             }
@@ -490,7 +510,11 @@ impl Simulation {
             if !endpoint.transmit(now, packet.segment_mut()) {
                 break endpoint.next_timer();
             }
-            packet.seal(socket.flow as usize, socket.is_source, now);
+            let (flow, is_source) = (socket.flow as usize, socket.is_source);
+            if socket.kind == Kind::Subflow {
+                self.stamp(id, packet.segment_mut());
+            }
+            packet.seal(flow, is_source, now);
             self.emit(now, id, &mut packet);
         };
         let socket = &mut self.sockets[id.index()];
@@ -593,7 +617,12 @@ impl Simulation {
         }
         let is_tcp = |flow: &Flow| sockets[flow.source().index()].transport.tcp().is_some();
         let is_measured = |i: &usize| is_tcp(&own[*i]) && flows.measured_s[*i] > 0.0;
-        let jain = jain((0..own.len()).filter(is_measured).map(|i| flows.goodput_bps[i]));
+        let sessions = self.measured_sessions();
+        let alone =
+            (0..own.len()).filter(|i| is_measured(i) && self.session(*i).is_none()).map(|i| flows.goodput_bps[i]);
+        let together =
+            (0..self.sessions.len()).filter(|s| sessions.measured_s[*s] > 0.0).map(|s| sessions.goodput_bps[s]);
+        let jain = jain(alone.chain(together));
         let of_entry = |flow: u32| match flow.checked_sub(self.own as u32) {
             None => flow,
             Some(_) if flow == Packet::NO_FLOW => flow,
@@ -609,6 +638,7 @@ impl Simulation {
         Ok(RunResult {
             background,
             fct,
+            sessions,
             jain,
             links: self.network.table(),
             stations,

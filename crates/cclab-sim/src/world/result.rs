@@ -1,6 +1,6 @@
 //! The result of a run: its tables, in SI base units.
 
-use crate::app::{BackgroundTable, CompletionTimes, FlowSamples, Flows, Signals};
+use crate::app::{BackgroundTable, CompletionTimes, FlowSamples, Flows, Sessions, Signals};
 use crate::measure::table::{Store, Table, Text, table};
 use crate::measure::{Packets, digest};
 use crate::net::{Diary, LinkSamples, Links, Stations};
@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub struct RunResult {
     /// Flows, warm-up left out where it says so.
     pub flows: Flows,
+    /// Connections over several paths.
+    pub sessions: Sessions,
     /// Links.
     pub links: Links,
     /// Stations of media.
@@ -31,7 +33,7 @@ pub struct RunResult {
     pub diary: Option<Diary>,
     /// A pcapng file, when asked for.
     pub capture: Option<Vec<u8>>,
-    /// Jain's index of the goodputs of all TCP flows that were measured, each over its own interval.
+    /// Jain's index of the goodputs of all TCP flows that were measured, each over its own interval; of subflows their session counts.
     pub jain: f64,
     /// What the engine did.
     pub engine: EngineStats,
@@ -53,7 +55,7 @@ table! {
     "runs": Runs of RunRow from r, &RunResult;
 
     /// Jain's index of the goodputs of all TCP flows that were measured, each over its own interval: 1/n to 1. It means
-    /// fairness only where the flows were active together.
+    /// fairness only where the flows were active together. Of the subflows of a session, that counts once.
     jain: Vec<f64>, "1" = r.jain;
     /// Simulated time.
     simulated_s: Vec<f64>, "s" = r.engine.simulated_s;
@@ -64,12 +66,12 @@ table! {
 }
 
 impl RunResult {
-    /// The tables, whole: those of stations and of the background where there are any, packets where they were asked for.
+    /// The tables, whole: those of sessions, stations and of the background where there are any, packets where they were asked for.
     pub fn into_tables(self) -> Vec<Table> {
         let (logged, kept) = (self.packets.is_some(), self.diary.is_some());
         let mut tables = self.into_all_tables();
         tables.retain(|table| match table.name {
-            "stations" | "background" | "fct" => table.rows() > 0,
+            "sessions" | "stations" | "background" | "fct" => table.rows() > 0,
             "packets" => logged,
             "frames" | "places" | "routes" | "losses" => kept,
             _ => true,
@@ -90,6 +92,7 @@ impl RunResult {
         vec![
             runs.into_table(),
             self.flows.into_table(),
+            self.sessions.into_table(),
             self.links.into_table(),
             self.stations.into_table(),
             self.background.into_table(),
@@ -171,7 +174,7 @@ mod tests {
     #[test]
     fn names_end_in_their_units_and_docs_are_sentences() {
         let tables = schema();
-        assert!(tables.len() == 14 && tables.iter().all(|table| table.doc.ends_with('.')));
+        assert!(tables.len() == 15 && tables.iter().all(|table| table.doc.ends_with('.')));
         for table in &tables {
             assert_eq!(table.columns.iter().find_map(mistake), None, "{}", table.name);
             let names: std::collections::HashSet<_> = table.columns.iter().map(|column| &column.name).collect();

@@ -40,6 +40,7 @@ pub fn path(seconds: f64, there: Link, back: Link) -> Scenario {
         media: vec![],
         crossings: vec![],
         flows: vec![],
+        sessions: vec![],
         background: vec![],
         record: Record { samples: Sampling::Off, packets: false, frames: false, capture: None },
         max_events: 1 << 40,

@@ -15,7 +15,7 @@ pub(super) const FIRST_CEP: u32 = 5;
 const CE_PER_ACK: u32 = 2;
 
 /// Bytes of options that a TCP header can hold (RFC 9293 §3.1).
-const OPTION_SPACE: u32 = 40;
+pub(super) const OPTION_SPACE: u32 = 40;
 
 /// How marks come back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@
 use super::Config;
 use crate::wire::ecn::CE;
 use crate::wire::{Flags, News, Segment};
-use cclab_algo::cc::{CongestionControl, Feedback, Phase};
+use cclab_algo::cc::{CongestionControl, Feedback, Phase, Share};
 use cclab_algo::{Duration, Rate, Time};
 use std::sync::Arc;
 
@@ -401,6 +401,40 @@ impl Endpoint {
     /// The application takes up to `max` bytes; the window opens accordingly.
     pub fn read(&mut self, _now: Time, max: u64) -> u64 {
         self.rcv.read(max)
+    }
+
+    /// As a subflow: more data waits at its connection, which hands it out by the segment; so it is not the application that limits
+    /// this sender, and its timer says when the pacer lets the next segment go.
+    pub fn set_more(&mut self, more: bool) {
+        self.snd.set_more(more);
+    }
+    /// As a subflow: bytes of new data that could leave now; 0 while it repairs, or where some that it was given wait.
+    pub fn room(&mut self, now: Time) -> u64 {
+        self.snd.room(now)
+    }
+    /// As a subflow: what its siblings may know.
+    pub fn share(&self) -> Share {
+        self.snd.share()
+    }
+    /// As a subflow: tells the law of its siblings, of which it is number `me`, and asks again for window and rate.
+    pub fn on_siblings(&mut self, all: &[Share], me: usize) {
+        self.snd.on_siblings(all, me);
+    }
+    /// As a subflow that holds up a faster one: half the window, and half the threshold unless in slow start.
+    pub fn penalise(&mut self, now: Time) {
+        self.snd.penalise(now);
+    }
+    /// As a subflow whose interface is there again: what is out is sent again now, not when the timer says so.
+    pub fn retry(&mut self, now: Time) {
+        if self.handshake.deadline < Time::NEVER {
+            self.handshake.deadline = now;
+            self.on_handshake_timer(now);
+        }
+        self.snd.retry(now);
+    }
+    /// Retransmission timeouts since anything was last acknowledged.
+    pub fn timeouts_in_a_row(&self) -> u32 {
+        self.snd.timeouts_in_a_row()
     }
 
     /// A snapshot.

@@ -1,7 +1,7 @@
 //! The receiving half: reassembly, SACK blocks, the offered window, and when to acknowledge.
 
 use super::super::Config;
-use super::ecn::{Marks, Style};
+use super::ecn::{Marks, OPTION_SPACE, Style};
 use super::sender::Rtt;
 use crate::wire::ecn::CE;
 use crate::wire::{Echo, Flags, SackBlocks, Segment};
@@ -337,7 +337,8 @@ impl Receiver {
     /// What fits 40 bytes of options; two blocks go before AccECN's option (RFC 9768 §3.2.3.3).
     #[inline(never)]
     fn sack_blocks(&mut self, timestamps: bool) -> SackBlocks {
-        let room = 4 - usize::from(timestamps) - usize::from(self.marks.option_due());
+        let others = 12 * (usize::from(timestamps) + usize::from(self.config.multipath));
+        let room = ((OPTION_SPACE as usize - 4 - others) / 8).saturating_sub(usize::from(self.marks.option_due()));
         let blocks = self.gaps().blocks(room);
         self.gaps.take_if(|gaps| gaps.ranges.is_empty() && gaps.recent_len == 0);
         if self.use_sack { blocks } else { SackBlocks::NONE }

@@ -187,6 +187,9 @@ impl Episode {
         self.timeouts += 1;
         self.timeouts > 1
     }
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
     /// SND.UNA advances, or the timeouts were spurious.
     pub fn forget_timeouts(&mut self) {
         self.timeouts = 0;

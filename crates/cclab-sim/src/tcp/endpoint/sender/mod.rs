@@ -27,6 +27,7 @@ mod rto;
 mod sack;
 mod scoreboard;
 mod standby;
+mod subflow;
 mod timeout;
 mod timer;
 mod transmit;
@@ -242,7 +243,7 @@ impl Sender {
         self.marking.begin(agreed.ecn, self.ecn_use(), last);
         self.window.open(segment, agreed.shift);
         self.usage = Usage::new(now);
-        self.pacer.begin(agreed.timestamps);
+        self.pacer.begin(agreed.timestamps, self.config.multipath);
         match agreed.sent {
             Some(sent) if agreed.retransmissions == 0 => self.rtt_sample(now, now - sent, now - sent),
             _ => self.after_lost_syn(now, segment, agreed),

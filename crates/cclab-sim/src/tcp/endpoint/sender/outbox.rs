@@ -10,13 +10,15 @@ pub(super) struct Outbox {
     /// A FIN follows the data.
     closing: bool,
     fin_sent: bool,
+    /// More waits at the connection that this is a subflow of.
+    more: bool,
     /// Nagle's algorithm is on.
     nagle: bool,
 }
 
 impl Outbox {
     pub fn new(nagle: bool) -> Outbox {
-        Outbox { end: 1, small_end: 0, closing: false, fin_sent: false, nagle }
+        Outbox { end: 1, small_end: 0, closing: false, fin_sent: false, more: false, nagle }
     }
 
     /// The application writes `bytes` more.
@@ -36,6 +38,13 @@ impl Outbox {
 
     pub fn set_nagle(&mut self, nagle: bool) {
         self.nagle = nagle;
+    }
+
+    pub fn set_more(&mut self, more: bool) {
+        self.more = more;
+    }
+    pub fn has_more(&self) -> bool {
+        self.more
     }
 
     pub fn fin_sent(&self) -> bool {

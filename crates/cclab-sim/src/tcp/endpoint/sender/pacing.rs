@@ -1,5 +1,6 @@
 //! Pacing: segments leave no faster than a rate.
 
+use crate::wire::DSS_DATA;
 use cclab_algo::{Duration, Rate, Time};
 
 /// IPv4 and TCP headers without options.
@@ -25,8 +26,8 @@ pub(super) struct Pacer {
 
 impl Pacer {
     /// The handshake is over.
-    pub fn begin(&mut self, timestamps: bool) {
-        self.headers = if timestamps { HEADERS + TIMESTAMPS } else { HEADERS };
+    pub fn begin(&mut self, timestamps: bool, multipath: bool) {
+        self.headers = HEADERS + if timestamps { TIMESTAMPS } else { 0 } + if multipath { DSS_DATA as u8 } else { 0 };
     }
     /// Bytes of a packet beside its payload.
     pub fn headers(&self) -> u64 {
@@ -51,8 +52,12 @@ impl Pacer {
 
     /// Whether the next segment has to wait.
     pub fn blocks(&mut self, now: Time) -> bool {
-        self.blocked = self.rate.is_some() && now < self.next;
+        self.blocked = self.would_block(now);
         self.blocked
+    }
+    /// The same, without waiting.
+    pub fn would_block(&self, now: Time) -> bool {
+        self.rate.is_some() && now < self.next
     }
     pub fn is_blocked(&self) -> bool {
         self.blocked

@@ -1,0 +1,122 @@
+//! Connections over several paths, as the world drives them.
+
+use super::Simulation;
+use super::config::Scenario;
+use crate::app::{Flow, Kind, Session, Sessions, Socket};
+use crate::wire::{Segment, SocketId};
+use cclab_algo::Time;
+
+/// Opens the sessions of a scenario over its flows; and of each flow the session that it belongs to.
+pub(super) fn open(scenario: &Scenario, flows: &[Flow], sockets: &mut [Socket]) -> (Vec<Session>, Vec<u32>) {
+    let mut session_of = Vec::new();
+    let mut open = |spec: &crate::app::config::Session| {
+        let subflows = &flows[spec.flows.clone()];
+        let start = subflows.iter().map(|flow| flow.start).min().unwrap_or(Time::NEVER);
+        let session = Session::new(spec, subflows[0].source().index(), start);
+        sockets[session.sockets()].iter_mut().for_each(|socket| socket.kind = Kind::Subflow);
+        session
+    };
+    let sessions: Vec<Session> = scenario.sessions.iter().map(&mut open).collect();
+    for (number, session) in sessions.iter().enumerate() {
+        session_of.resize(session.flows().start, NONE);
+        session_of.resize(session.flows().end, number as u32);
+    }
+    (sessions, session_of)
+}
+
+/// No session.
+const NONE: u32 = u32::MAX;
+
+impl Simulation {
+    /// The session that a flow is a subflow of.
+    pub(super) fn session(&self, flow: usize) -> Option<usize> {
+        self.session_of.get(flow).filter(|s| **s != NONE).map(|s| *s as usize)
+    }
+
+    /// The session of a socket, with all sockets of it.
+    fn session_at(&mut self, id: SocketId) -> Option<(&mut Session, &mut [Socket])> {
+        let number = self.session(self.sockets[id.index()].flow as usize)?;
+        let session = &mut self.sessions[number];
+        let own = session.sockets();
+        Some((session, &mut self.sockets[own]))
+    }
+
+    /// A subflow opens its connection.
+    pub(super) fn start_subflow(&mut self, now: Time, id: SocketId) {
+        if self.session_at(id).is_some_and(|(session, own)| session.begin(id, own)) {
+            self.pump(now, id);
+        }
+    }
+
+    /// The application of a session writes no more.
+    pub(super) fn stop_session(&mut self, now: Time, id: SocketId) {
+        let Some((session, own)) = self.session_at(id) else { return };
+        session.stop(own);
+        session.end_measuring(now);
+        if session.is_complete() {
+            self.close_session(now, id);
+        }
+    }
+
+    fn close_session(&mut self, now: Time, id: SocketId) {
+        let Some((session, own)) = self.session_at(id) else { return };
+        session.close(now, own);
+        for source in session.sources() {
+            self.pump(now, source);
+        }
+    }
+
+    /// Something happened at a socket of a session: it takes that in, and hands out what there is room for.
+    #[inline(never)]
+    pub(super) fn drive(&mut self, now: Time, id: SocketId, dss: u32) {
+        let is_source = self.sockets[id.index()].is_source;
+        let Some((session, own)) = self.session_at(id) else { return };
+        if !is_source {
+            session.on_destination(now, id, own);
+            return self.pump(now, id);
+        }
+        let was_complete = session.is_complete();
+        session.on_source(now, id, dss, own);
+        if session.is_complete() && !was_complete {
+            session.end_measuring(now);
+            for flow in session.flows() {
+                self.end_measuring(now, flow);
+            }
+            return self.close_session(now, id);
+        }
+        self.pump(now, id);
+        self.hand_out(now, id);
+    }
+
+    /// Data for whoever has room, a segment at a time.
+    fn hand_out(&mut self, now: Time, id: SocketId) {
+        while let Some((session, own)) = self.session_at(id)
+            && let Some(source) = session.assign(now, own)
+        {
+            self.pump(now, source);
+        }
+    }
+
+    /// The DSS option of what leaves a subflow.
+    #[inline(never)]
+    pub(super) fn stamp(&mut self, id: SocketId, segment: &mut Segment) {
+        if let Some((session, _)) = self.session_at(id) {
+            session.stamp(id, segment);
+        }
+    }
+
+    /// The rows of the sessions.
+    pub(super) fn measured_sessions(&self) -> Sessions {
+        let mut sessions = Sessions::default();
+        for session in &self.sessions {
+            let cc = self.flows[session.flows().start].cc();
+            sessions.push(&session.measured(cc, self.warmup, self.end, self.capacities(session)));
+        }
+        sessions
+    }
+
+    /// What each path of a session could carry of payload, bit/s.
+    fn capacities(&self, session: &Session) -> Vec<f64> {
+        session.flows().map(|_| f64::NAN).collect()
+    }
+}
