@@ -117,9 +117,10 @@ def percent(part: float | None) -> str:
 
 
 def result_tables(result: Result) -> list[Any]:
-    """Flows, background and links of which a result knows anything, with units, and what the figures rest on."""
+    """Flows, sessions, background and links that a result knows of, with units, and what the figures rest on."""
     flows, links = _known(result, "flows", "goodput_bps"), _known(result, "links", "throughput_bps")
     parts: list[Any] = [_flow_table(result, flows)] if flows else []
+    parts += [_session_table(result)] if result.rows("sessions") else []
     parts += [_background_table(result)] if result.rows("background") else []
     parts += [_link_table(links)] if links else []
     return [*parts, _footing(result)] if parts else []
@@ -145,6 +146,28 @@ def _flow_table(result: Result, rows: list[dict[str, Any]]) -> Table:
             percent(row["segments_retransmitted"] / sent if sent else None), number(row["timeouts"]),
             number(_ms(row["rtt_mean_s"])), number(row["cwnd_mean_segments"]),
             *([number(row["fct_s"])] if finite else []),
+        )  # fmt: skip
+    return made
+
+
+def _session_table(result: Result) -> Table:
+    rows = result.rows("sessions")
+    finite = any(math.isfinite(row["fct_s"]) for row in rows)
+    made = table(
+        "connections over several paths", "Session", "Law", "Scheduler", "|Goodput|(Mbit/s)", "|Twice", "|Sent|again",
+        "|Reordering|mean (ms)", "|p99", "|Buffer|mean (kB)", "|max", "|Longest|stall (s)", "|Aggregation|benefit",
+        *(["|Completed|after (s)"] if finite else []),
+    )  # fmt: skip
+    for row in rows:
+        delivered = row["goodput_bps"] * row["measured_s"] / 8
+        again = row["reinjected_bytes"] + row["opportunistic_bytes"]
+        made.add_row(
+            row["label"], row["cc"] + (" (coupled)" if row["coupled"] else ""), row["scheduler"],
+            number(row["goodput_bps"] / 1e6),
+            *(percent(part / delivered if delivered > 0 else None) for part in (row["duplicate_bytes"], again)),
+            number(_ms(row["reorder_mean_s"])), number(_ms(row["reorder_p99_s"])),
+            number(row["buffer_mean_bytes"] / 1e3), number(row["buffer_max_bytes"] / 1e3), number(row["stall_max_s"]),
+            number(row["aggregation_benefit"]), *([number(row["fct_s"])] if finite else []),
         )  # fmt: skip
     return made
 

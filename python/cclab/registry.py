@@ -11,7 +11,7 @@ from typing import Any
 from cclab import _core
 from cclab.errors import UnknownNameError
 
-KINDS = ("algorithms", "queues", "topologies", "routing", "profiles", "mobility")
+KINDS = ("algorithms", "queues", "topologies", "schedulers", "routing", "profiles", "mobility")
 
 
 @cache

@@ -99,6 +99,11 @@ class Result:
         return self._table("flows")
 
     @property
+    def sessions(self) -> pl.DataFrame:
+        """One row per connection over several paths, after the warm-up; empty where there is none."""
+        return self._some("sessions")
+
+    @property
     def links(self) -> pl.DataFrame:
         """One row per link, after the warm-up."""
         return self._table("links")
@@ -192,6 +197,7 @@ class Result:
             "backend": self.backend,
             "seed": self.seed,
             "flows": rows("flows"),
+            "sessions": rows("sessions"),
             "links": rows("links"),
             "background": rows("background"),
             "fct": rows("fct"),
@@ -202,7 +208,7 @@ class Result:
         }
 
     def summary(self) -> str:
-        """Flows, background and links as text, or why there is nothing of them to tell."""
+        """Flows, sessions, background and links as text, or why there is nothing of them to tell."""
         from cclab import backends
         from cclab.console import as_text, result_tables
 

@@ -98,6 +98,9 @@ def _beyond_in_flow(where: str, flow: dict[str, Any]) -> Iterator[str]:
     if flow["kind"] not in ("tcp", "cbr"):
         yield f'{where}.kind: the model knows "tcp" and "cbr", not "{flow["kind"]}"'
         return
+    if "paths" in flow:
+        yield f"{where}.paths: the model knows flows on one path"
+        return
     if flow["direction"] != "forward":
         yield f'{where}.direction: the model knows "forward" only'
     if flow["stop"] != "never":

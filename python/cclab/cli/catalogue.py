@@ -40,7 +40,9 @@ def markdown(kind: str | None) -> str:
         "# Models\n\nMade by `make docs` from what is registered. Each page says what is modelled, what is left out,\n"
     )
     text += "and what it was compared with.\n"
-    for entries, title in (("algorithms", "Congestion controls"), ("queues", "Queues"), ("routing", "Routing")):
+    pages = {"algorithms": "Congestion controls", "queues": "Queues"}
+    pages |= {"schedulers": "Schedulers of several paths", "routing": "Routing"}
+    for entries, title in pages.items():
         text += f"\n## {title}\n\n{registry.markdown(entries)}"
     return text
 
@@ -50,7 +52,7 @@ def describe(kind: str, entry: dict[str, Any]) -> None:
     from cclab import console
 
     singular = {"algorithms": "congestion control", "queues": "queue", "topologies": "topology", "studies": "study"}
-    singular |= {"routing": "routing", "profiles": "MAC profile", "mobility": "mobility"}
+    singular |= {"schedulers": "scheduler", "routing": "routing", "profiles": "MAC profile", "mobility": "mobility"}
     click.echo(f"{entry['name']} ({singular[kind]})\n\n{entry['summary']}\nSource: {entry['source']}\n")
     if kind == "studies":
         click.echo(f"{entry['question']}\n\nRun it: cclab reproduce {entry['name']}")
@@ -61,12 +63,13 @@ def describe(kind: str, entry: dict[str, Any]) -> None:
         for param in entry["params"]:
             table.add_row(param["name"], _default(param), _allowed(param), param.get("unit") or "", param["doc"])
         console.show(table)
-    if kind == "algorithms":
+    if kind in ("algorithms", "schedulers"):
         params = entry["params"]
-        example = f'cc = "{entry["name"]}"'
+        field = "cc" if kind == "algorithms" else "scheduler"
+        example = f'{field} = "{entry["name"]}"'
         if params:
             value = _toml(params[0]["default"])
-            example = f'cc = {{ name = "{entry["name"]}", {params[0]["name"]} = {value} }}'
+            example = f'{field} = {{ name = "{entry["name"]}", {params[0]["name"]} = {value} }}'
         click.echo(f"In a scenario:\n\n  [[flows]]\n  {example}")
 
 

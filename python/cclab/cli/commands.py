@@ -16,7 +16,7 @@ from cclab.errors import ResultError, ScenarioError, StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
-_ENTRIES = ("algorithms", "queues", "topologies", "routing", "profiles", "mobility", "studies")
+_ENTRIES = ("algorithms", "queues", "topologies", "schedulers", "routing", "profiles", "mobility", "studies")
 
 
 def _load_laws(_ctx: click.Context, _param: click.Parameter, files: tuple[Path, ...]) -> None:

@@ -2,6 +2,7 @@
 
 use super::radio;
 use super::reader::Kind as _;
+use crate::app::scheduler;
 use crate::net::medium::profile::{PROFILES, Profile};
 use crate::net::medium::routing;
 use crate::net::queue;
@@ -10,8 +11,8 @@ use cclab_algo::cc;
 use cclab_algo::params::{Kind, Spec, Value};
 use serde_json::{Value as Json, json};
 
-/// Everything registered: `algorithms`, `queues`, `topologies`, and of networks whose stations share the air `routing`, MAC `profiles`
-/// and models of `mobility`; all of the same shape. Fields of all but algorithms are written with units; their `kind` says which.
+/// Everything registered: `algorithms`, `queues`, `topologies`, `schedulers` of several paths, and of networks whose stations share the air `routing`, MAC `profiles`
+/// and models of `mobility`; all of the same shape. Fields of all but algorithms and schedulers are written with units; their `kind` says which.
 pub fn registry_json() -> Json {
     let algorithm = |e: &cc::Entry| {
         let params: Vec<Json> = e.params.iter().map(param).collect();
@@ -24,6 +25,11 @@ pub fn registry_json() -> Json {
     };
     let queues: Vec<Json> = queue::REGISTRY.iter().map(queue).collect();
     let topologies: Vec<Json> = TOPOLOGIES.iter().map(Topology::json).collect();
+    let scheduler = |e: &scheduler::Entry| {
+        let params: Vec<Json> = e.params.iter().map(param).collect();
+        json!({ "name": e.name, "summary": e.summary, "source": e.source, "params": params })
+    };
+    let schedulers: Vec<Json> = scheduler::REGISTRY.iter().map(scheduler).collect();
     let protocol = |e: &routing::Entry| {
         let params: Vec<Json> = e.fields.iter().map(field).collect();
         json!({ "name": e.name, "summary": e.summary, "source": e.source, "params": params })
@@ -39,6 +45,7 @@ pub fn registry_json() -> Json {
         "algorithms": algorithms,
         "queues": queues,
         "topologies": topologies,
+        "schedulers": schedulers,
         "routing": protocols,
         "profiles": profiles,
         "mobility": movements,
