@@ -405,7 +405,7 @@ def tcp_figure(context: Context, runs: Runs) -> Figure:
         panels[0].set_ylabel("Goodput (kbit/s)")
         chart.legend_below()
     schema = ["law", "window", "hops", "ns2_kbps", "ours_kbps", "low", "high"]
-    caption = f"Lines: ns-2.35, means of 5 runs. Marks: ours, means of n = {n} runs with 95 % intervals."
+    caption = f"Lines: ns-2.35, means of 20 runs. Marks: ours, means of n = {n} runs with 95 % intervals."
     return Figure("tcp", "TCP over a chain", caption, chart, pl.DataFrame(made, schema=schema, orient="row"))
 
 
