@@ -86,8 +86,8 @@ impl WindowLaw for Bus {
 
     fn on_news(&mut self, _w: &mut Window, ev: &NewsEvent) {
         match (ev.news, self.head) {
-            // Stations nearer by may find the route broken too: what they keep begins later.
-            (News::Disconnected { head }, before) => self.head = Some(before.map_or(head, |before| before.min(head))),
+            // Who looks for a way may have changed: the latest knows what is kept.
+            (News::Disconnected { head }, _) => self.head = Some(head),
             (News::Reconnected { received }, Some(head)) => {
                 self.head = None;
                 self.resume = Resume { lost: (received, head.max(received)), double_rto: true };
@@ -124,6 +124,11 @@ mod tests {
         assert_eq!((standby.probe, standby.patience), (Duration::MAX, Duration::from_secs(30)));
         let resume = Resume { lost: (3001, 5001), double_rto: true };
         assert_eq!(tell(News::Reconnected { received: 3001 }), (11, Standing::Awake(resume)));
+        // The source's own station found a way: it keeps nothing from before the seventh.
+        tell(News::Disconnected { head: 5001 });
+        tell(News::Disconnected { head: 6001 });
+        let resume = Resume { lost: (3001, 6001), double_rto: true };
+        assert_eq!(tell(News::Reconnected { received: 3001 }).1, Standing::Awake(resume));
         // The receiver has more than the station keeps from: nothing is lost.
         tell(News::Disconnected { head: 5001 });
         let resume = Resume { lost: (7001, 7001), double_rto: true };

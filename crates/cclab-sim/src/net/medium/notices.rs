@@ -55,6 +55,8 @@ struct Trace {
     end: u64,
     /// Since when the route is broken, here or further on.
     broken: Option<Time>,
+    /// The first offset that this station or one before it keeps since then.
+    head: u64,
     /// When the latest good news began its way: what is older and bad is no longer so.
     restored: Time,
     /// When it last told that the destination is unreachable.
@@ -237,6 +239,13 @@ impl Notifier {
             let (notices, is_source) = (flow.notices, flow.source == at);
             let failed = failed.filter(|packet| packet.flow == number && packet.forward).map(seq);
             let Some(trace) = flow.traces.get_mut(&at) else { continue };
+            let searches = self.searches.iter().any(|search| (search.at, search.to) == (at, to));
+            let gives_up = notices == cc::Notices::Bus && failed.is_none() && !repairing && !is_source && !searches;
+            if gives_up && trace.broken.is_some() {
+                // It could not mend the route, which now begins further up.
+                self.forget(at, to);
+                continue;
+            }
             if failed.is_none() && (now.since(trace.passed) > RECENT || trace.is_known_broken(now)) {
                 continue;
             }
@@ -255,6 +264,7 @@ impl Notifier {
                 cc::Notices::Bus => {
                     trace.broken = Some(now);
                     let head = failed.unwrap_or(trace.end);
+                    trace.head = head;
                     self.send(now, number, at, News::Disconnected { head });
                     if !repairing {
                         self.search(now, at, to);
@@ -271,11 +281,17 @@ impl Notifier {
         for number in self.flows.keys().copied().collect::<Vec<_>>() {
             let Some(flow) = self.flows.get_mut(&number).filter(|flow| flow.destination == to) else { continue };
             let (notices, received) = (flow.notices, told(number).unwrap_or(flow.received));
+            let is_source = flow.source == at;
             let Some(trace) = flow.traces.get_mut(&at) else { continue };
             trace.told = None;
             trace.restored = now;
+            let head = trace.head;
             if trace.broken.take().is_some() {
                 self.release(number, at);
+                if notices == cc::Notices::Bus && is_source {
+                    // The whole way is new: what was kept further down is lost.
+                    self.send(now, number, at, News::Disconnected { head });
+                }
                 let restored = notices == cc::Notices::TcpF;
                 let news = if restored { News::RouteRestored } else { News::Reconnected { received } };
                 self.send(now, number, at, news);
@@ -311,7 +327,10 @@ impl Notifier {
                     self.search(now, at, to);
                 }
             }
-            News::Disconnected { .. } => trace.broken = Some(now),
+            News::Disconnected { .. } => {
+                let known = trace.broken.replace(now).is_some();
+                trace.head = if known { trace.head } else { trace.end };
+            }
             News::RouteRestored | News::Reconnected { .. } => {
                 trace.restored = trace.restored.max(packet.left);
                 if trace.broken.take().is_none() && news == News::RouteRestored {
@@ -643,6 +662,30 @@ mod tests {
         assert_eq!(row.data(8, 3), None);
         row.wait(60_000);
         assert_eq!((row.sought.len(), row.dropped), (1, 0));
+    }
+
+    /// BuS: the station above the break mends nothing, and the source finds a way of its own: what lies on the old one is lost.
+    #[test]
+    fn bus_counts_on_nothing_that_a_repair_in_vain_kept() {
+        let mut row = Row::new(cc::Notices::Bus, 6);
+        (0..6).for_each(|i| assert_eq!(row.data(i, 3), None));
+        row.ack(2, 5);
+        let (packet, to) = (row.parcel(true, 4).packet, StationId(5));
+        row.notifier.route_lost(row.now, StationId(3), to, Some(&packet), true);
+        row.settle();
+        assert_eq!(row.told, [News::Disconnected { head: 4001 }]);
+        assert_eq!(row.data(6, 3), Some(0), "the source's own station keeps what comes later");
+        let parcel = row.parcel(true, 4);
+        let id = row.parcels.insert(parcel.clone());
+        assert!(row.notifier.dropped(row.now, StationId(3), id, &parcel.packet, Why::NoRoute));
+        (0..4).rev().for_each(|at| row.notifier.route_lost(row.now, StationId(at), to, None, false));
+        row.settle();
+        assert_eq!(row.dropped, 1);
+        row.finds(0);
+        assert_eq!(row.told[1..], [News::Disconnected { head: 6001 }, News::Reconnected { received: 2001 }]);
+        assert_eq!(row.released, [(0, 6)]);
+        row.finds(3);
+        assert_eq!((row.told.len(), row.released.len()), (3, 1), "late");
     }
 
     /// BuS: each station has room for 50 packets of a flow, and gives up after 30 s.
