@@ -46,6 +46,7 @@ fn radio(stations: Vec<Motion>, law: &str, window: u64, routing: Routing) -> Sce
         routing,
         arp: true,
         ttl,
+        infrastructure: false,
     }];
     scenario.crossings = vec![Crossing { medium: 0, from, to }, Crossing { medium: 0, from: to, to: from }];
     let mut config = Config { receive_buffer: 1460 * window, ..Config::classic(1460, Recovery::NewReno) };

@@ -53,7 +53,7 @@ fn connections() -> Scenario {
         samples: Sampling::Every(ms(100)),
         packets: true,
         frames: false,
-        capture: Some(Capture { at_receiver: false, snaplen: Some(60) }),
+        capture: Some(Capture { point: Point::Sender, snaplen: Some(60) }),
     };
     scenario
 }

@@ -125,6 +125,7 @@ fn chain(seconds: f64, hops: u32, cc: &str, window: u64, routing: config::Routin
         routing,
         arp: false,
         ttl: 64,
+        infrastructure: false,
     }];
     let mut config = tcp::Config::classic(1000, Recovery::NewReno);
     config.receive_buffer = window * 1000;

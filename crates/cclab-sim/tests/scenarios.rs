@@ -218,7 +218,7 @@ fn changes_named_losses_and_a_capture() {
     assert_eq!(s.flows.iter().map(|f| f.label.as_str()).collect::<Vec<_>>(), ["watched", "others-1", "others-2"]);
     assert_eq!(base_rtt(&s, 0), ms(100));
     assert_eq!(tcp(&s.flows[1]).mss, 1000);
-    assert_eq!(s.record.capture, Some(Capture { at_receiver: true, snaplen: Some(96) }));
+    assert_eq!(s.record.capture, Some(Capture { point: Point::Receiver, snaplen: Some(96) }));
     assert_eq!((s.record.samples, s.record.packets), (Sampling::OnChange, false));
 }
 

@@ -33,7 +33,7 @@ use cclab_algo::Time;
 use cclab_algo::cc::Notices;
 use delay::{Count, DelayLine};
 use losses::{Cause, Loss};
-use medium::Medium;
+use medium::{Medium, Sent};
 use std::sync::Arc;
 
 /// What is due in the network.
@@ -90,6 +90,8 @@ pub struct Log {
     pub changes: bool,
     /// Frames on the air, where stations are and how they route, and every loss.
     pub frames: bool,
+    /// Frames on the air with what they carry, of which a capture is to keep so many bytes.
+    pub sniff: Option<u32>,
 }
 
 /// What is kept of everything, as tables.
@@ -596,6 +598,22 @@ impl Network {
         self.names.iter().map(String::as_str).chain(stations.iter()).for_each(|name| names.push(name));
         diary.losses = Losses::of(std::mem::take(&mut self.losses), end, names, flow);
         Some(diary)
+    }
+
+    /// Frames that were kept for a capture, and the medium of each, in order of time.
+    pub(crate) fn take_sent(&mut self) -> Vec<(usize, Sent)> {
+        let media =
+            self.links.iter_mut().filter_map(|hop| if let Hop::Medium(medium) = hop { Some(medium) } else { None });
+        let sent =
+            media.enumerate().flat_map(|(index, medium)| medium.take_sent().into_iter().map(move |sent| (index, sent)));
+        let mut all: Vec<(usize, Sent)> = sent.collect();
+        all.sort_by_key(|(_, sent)| sent.start);
+        all
+    }
+
+    /// What they take, in bytes.
+    pub(crate) fn sent_bytes(&self) -> usize {
+        self.links.iter().map(|hop| if let Hop::Medium(medium) = hop { medium.sent_bytes() } else { 0 }).sum()
     }
 
     /// How many rows it has so far.

@@ -149,6 +149,7 @@ impl Written {
         let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| entries[*entry]).collect();
         let mut graph = self.network.build(&each.iter().copied().chain(places()).collect::<Vec<_>>(), &find, self.seed);
         record::check_samples(&self.record, self.duration, each.len(), graph.links.len(), mistakes);
+        record::check_point(&self.record, !graph.media.is_empty(), mistakes);
         let mut paths = std::mem::take(&mut graph.paths);
         let background_paths = paths.split_off(each.len());
         let ways = self.background.iter().flat_map(|b| (0..b.places.len()).map(move |k| (b, k)));

@@ -2,11 +2,12 @@
 
 use super::quantity::{Flag, Or, POSITIVE_TIME, Sizes, Times, Words};
 use super::reader::{Kind, Mistakes, Table, show};
-use super::{Capture, Record, Sampling};
+use super::{Capture, Point, Record, Sampling};
 use cclab_algo::Duration;
 use serde_json::{Value as Json, json};
 
-const POINTS: Words<bool> = Words(&[("sender", false), ("receiver", true)]);
+pub(super) const POINTS: Words<Point> =
+    Words(&[("sender", Point::Sender), ("receiver", Point::Receiver), ("air", Point::Air)]);
 const SNAPLEN: Or<Sizes> = Or("all", Sizes { min: 40, max: 65_535 });
 /// Unless asked otherwise: every 100 ms, or a thousand samples a flow when that is less often.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -74,7 +75,7 @@ pub(super) fn read(t: &mut Table, duration: Option<Duration>) -> Record {
     let packets = r.or("packets", &Packets::No, Packets::No);
     let frames = r.or("frames", &Flag, false);
     let capture = (packets == Packets::Capture).then(|| Capture {
-        at_receiver: r.or("point", &POINTS, false),
+        point: r.or("point", &POINTS, Point::Sender),
         snaplen: r.or("snaplen", &SNAPLEN, None).map(|n| n as u32),
     });
     for name in ["point", "snaplen"] {
@@ -84,6 +85,13 @@ pub(super) fn read(t: &mut Table, duration: Option<Duration>) -> Record {
     }
     t.put("record", r.finish());
     Record { samples, packets: packets == Packets::Table, frames, capture }
+}
+
+/// Notes that there is no air to capture.
+pub(super) fn check_point(record: &Record, on_air: bool, mistakes: &Mistakes) {
+    if !on_air && record.capture.is_some_and(|capture| capture.point == Point::Air) {
+        mistakes.add("record.point", "\"air\" is for stations, and there are none; write \"sender\" or \"receiver\"");
+    }
 }
 
 /// Notes that samples at an interval would not fit into memory.

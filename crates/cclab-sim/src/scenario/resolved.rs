@@ -146,7 +146,7 @@ fn queue_json(queue: &Queue) -> Json {
 }
 
 fn medium_json(of: &Medium) -> Json {
-    let Medium { name, stations, seed, connected, radio, mac, queue, routing, arp, ttl } = of;
+    let Medium { name, stations, seed, connected, radio, mac, queue, routing, arp, ttl, infrastructure } = of;
     let Radio { propagation, power, wavelength, height, receive, sense, capture } = radio;
     let Mac {
         profile,
@@ -222,6 +222,7 @@ fn medium_json(of: &Medium) -> Json {
         "routing": { "name": routing.entry.name, "params": params },
         "arp": arp,
         "ttl": ttl,
+        "infrastructure": infrastructure,
     })
 }
 
@@ -495,8 +496,8 @@ fn record_json(Record { samples, packets, frames, capture }: &Record) -> Json {
         "sample_interval_s": if let Sampling::Every(interval) = samples { Some(s(*interval)) } else { None },
         "packets": packets,
         "frames": frames,
-        "capture": capture.map(|Capture { at_receiver, snaplen }| {
-            json!({ "point": if *at_receiver { "receiver" } else { "sender" }, "snaplen_bytes": snaplen })
+        "capture": capture.map(|Capture { point, snaplen }| {
+            json!({ "point": super::record::POINTS.write(point), "snaplen_bytes": snaplen })
         }),
     })
 }

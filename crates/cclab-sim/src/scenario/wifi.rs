@@ -77,6 +77,7 @@ impl Wifi {
             queue: Queue::DropTail { limit: Limit::UNLIMITED },
             arp: false,
             ttl: 64,
+            infrastructure: true,
         };
         queues.resize(count + 1, None);
         Some(Wifi { names: (0..count).map(|k| format!("w{k}")).collect(), medium, queue, queues })

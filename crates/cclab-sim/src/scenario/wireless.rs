@@ -118,6 +118,7 @@ impl Wireless {
             routing: routing?,
             arp,
             ttl,
+            infrastructure: false,
         };
         Some(Wireless { shape, nodes, medium, queue })
     }

@@ -1,17 +1,21 @@
-//! A capture: what one host of every flow sends and receives, as a pcapng file that Wireshark reads.
+//! A capture: what one host of every flow sends and receives, or what stations send on the air, as a pcapng file that Wireshark reads.
 //!
-//! Raw IPv4 packets (link type 101) with whole headers and zero payload. What a capture needs and the simulator
-//! does not carry is made up in one place, below: addresses, ports, initial sequence numbers, IP identification.
+//! Raw IPv4 packets (link type 101) with whole headers and zero payload; on the air in 802.11 frames (link type 127, [`air`]). What a
+//! capture needs and the simulator does not carry is made up in one place, below: addresses, ports, initial sequence numbers, IP
+//! identification.
 //!
 //! Sources: draft-ietf-opsawg-pcapng (blocks), RFC 791, 768, 9293, 7323, 2018, 9768 (headers and options).
 
-use super::config::{self, Scenario};
+mod air;
+
+use super::config::{self, Point, Scenario};
 use crate::app::config::{Flow, Traffic};
+use crate::net::medium::routing::dsr;
 use crate::wire::{Body, DSS_ACK, DSS_DATA, Datagram, Flags, Packet, Segment};
 use cclab_algo::Time;
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions, UdpHeader};
 use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock, Record};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
@@ -29,10 +33,12 @@ pub struct Capture {
     options: config::Capture,
     writer: PcapNgWriter<Vec<u8>>,
     flows: Vec<Ends>,
+    air: Vec<air::Air>,
     bytes: Vec<u8>,
 }
 
 /// The two ends of a flow on the wire; client first.
+#[derive(Clone, Copy)]
 struct Ends {
     addresses: [[u8; 4]; 2],
     ports: [u16; 2],
@@ -56,19 +62,25 @@ impl Capture {
             ..Default::default()
         };
         let writer = PcapNgWriter::with_section_header(Vec::new(), section).expect("memory takes every write");
-        let mut capture = Capture { options, writer, flows: Vec::new(), bytes: Vec::new() };
+        let mut capture = Capture { options, writer, flows: Vec::new(), air: Vec::new(), bytes: Vec::new() };
         capture.write_names(scenario);
+        if options.point == Point::Air {
+            capture.open_stations(scenario);
+            capture.flows = (0..).zip(&scenario.flows).map(|(i, flow)| Ends::new(i, flow, false, 0)).collect();
+            return capture;
+        }
+        let at_receiver = options.point == Point::Receiver;
 
         let mut interfaces = vec![None; scenario.nodes.len()];
         let mut opened = 0;
         for (i, flow) in scenario.flows.iter().enumerate() {
-            let node = if options.at_receiver { flow.to } else { flow.from };
+            let node = if at_receiver { flow.to } else { flow.from };
             let interface = *interfaces[node].get_or_insert_with(|| {
                 capture.open_interface(scenario, node);
                 opened += 1;
                 opened - 1
             });
-            capture.flows.push(Ends::new(i, flow, options.at_receiver, interface));
+            capture.flows.push(Ends::new(i as u32, flow, at_receiver, interface));
         }
         capture
     }
@@ -76,20 +88,22 @@ impl Capture {
     /// Records a packet that passed the capturing host of its flow at `now`.
     pub fn record(&mut self, now: Time, packet: &Packet) {
         let ends = &self.flows[packet.flow as usize];
+        let (interface, (me, _)) = (ends.interface, ends_of(packet));
         self.bytes.clear();
-        match &packet.body {
-            Body::Tcp(segment) => ends.tcp(packet, segment, &mut self.bytes),
-            Body::Udp(datagram) => ends.udp(packet, datagram, &mut self.bytes),
-            Body::News(_) => unreachable!("a notice belongs to no flow"),
-        }
+        ends.write(packet, ends.ttls[me], &[], &mut self.bytes);
         debug_assert_eq!(self.bytes.len(), packet.size as usize, "{packet:?}");
-        let snaplen = self.options.snaplen.map_or(usize::MAX, |n| n as usize);
+        self.write_packet(now, interface, 0, vec![]);
+    }
+
+    /// Writes down a packet with `link_bytes` before its IP header, and what there is to say of it.
+    fn write_packet(&mut self, now: Time, interface: u32, link_bytes: usize, comments: Vec<String>) {
+        let snaplen = self.options.snaplen.map_or(usize::MAX, |n| link_bytes.saturating_add(n as usize));
         let block = EnhancedPacketBlock {
-            interface_id: ends.interface,
+            interface_id: interface,
             timestamp: std::time::Duration::from_nanos(now.0),
             original_len: self.bytes.len() as u32,
             data: Cow::Borrowed(&self.bytes[..self.bytes.len().min(snaplen)]),
-            options: vec![],
+            options: comments.into_iter().map(|text| EnhancedPacketOption::Comment(Cow::Owned(text))).collect(),
         };
         self.writer.write_pcapng_block(block).expect("memory takes every write");
     }
@@ -107,7 +121,7 @@ impl Capture {
     fn open_interface(&mut self, scenario: &Scenario, node: usize) {
         use InterfaceDescriptionOption as Option;
         let [a, b, c, d] = address(node);
-        let side = if self.options.at_receiver { "receivers" } else { "senders" };
+        let side = if self.options.point == Point::Receiver { "receivers" } else { "senders" };
         let description = format!("{side} at {a}.{b}.{c}.{d}");
         let block = InterfaceDescriptionBlock {
             linktype: DataLink::RAW,
@@ -125,6 +139,9 @@ impl Capture {
     /// Tells Wireshark what the hosts of the flows are called (shown with `-N n`).
     fn write_names(&mut self, scenario: &Scenario) {
         let mut hosts: Vec<usize> = scenario.flows.iter().flat_map(|f| [f.from, f.to]).collect();
+        if self.options.point == Point::Air {
+            hosts.extend(scenario.media.iter().flat_map(|medium| medium.stations.iter().map(|station| station.node)));
+        }
         hosts.sort_unstable();
         hosts.dedup();
         let record = |node: usize| {
@@ -137,8 +154,7 @@ impl Capture {
 }
 
 impl Ends {
-    fn new(index: usize, flow: &Flow, at_receiver: bool, interface: u32) -> Ends {
-        let i = index as u32;
+    fn new(i: u32, flow: &Flow, at_receiver: bool, interface: u32) -> Ends {
         // Odd times odd is odd: initial sequence numbers are never zero, and lie all over the 32 bits.
         let isn = |k: u32| (2 * k + 1).wrapping_mul(0x9E37_79B9);
         let isns = match flow.traffic {
@@ -148,13 +164,20 @@ impl Ends {
         let after = |links: usize| TTL.saturating_sub(links.saturating_sub(1)).max(1) as u8;
         let ttls =
             if at_receiver { [after(flow.route.len()), TTL as u8] } else { [TTL as u8, after(flow.route_back.len())] };
-        // Dynamic ports (RFC 6335 §6) of which tshark assumes no protocol.
-        let ports = [49152 + (i % 4096) as u16, 40000 + (i / 4096) as u16];
-        Ends { addresses: [address(flow.from), address(flow.to)], ports, isns, ttls, interface }
+        Ends { addresses: [address(flow.from), address(flow.to)], ports: ports(i), isns, ttls, interface }
     }
 
-    fn tcp(&self, packet: &Packet, segment: &Segment, out: &mut Vec<u8>) {
-        let (me, peer) = ends(packet);
+    /// Writes a packet with this time to live, and with `shim` between IP and transport if there is any.
+    fn write(&self, packet: &Packet, ttl: u8, shim: &[u8], out: &mut Vec<u8>) {
+        match &packet.body {
+            Body::Tcp(segment) => self.tcp(packet, segment, ttl, shim, out),
+            Body::Udp(datagram) => self.udp(packet, datagram, ttl, shim, out),
+            Body::News(_) => unreachable!("a notice belongs to no flow"),
+        }
+    }
+
+    fn tcp(&self, packet: &Packet, segment: &Segment, ttl: u8, shim: &[u8], out: &mut Vec<u8>) {
+        let (me, peer) = ends_of(packet);
         let has = |flag| segment.flags.has(flag);
         let mut tcp = TcpHeader {
             source_port: self.ports[me],
@@ -175,39 +198,60 @@ impl Ends {
         };
         let payload = &ZEROS[..segment.len as usize];
         let id = identification(segment.sent.0 ^ segment.seq.rotate_left(20) ^ segment.ack.rotate_left(40));
-        let ip = self.ip(packet, IpNumber::TCP, tcp.header_len() + payload.len(), id);
+        let ip = self.ip(packet, IpNumber::TCP, tcp.header_len() + payload.len(), id, ttl);
         tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).expect("an IP packet holds a segment");
-        out.extend_from_slice(&ip.to_bytes());
+        write_ip(ip, shim, out);
         out.extend_from_slice(&tcp.to_bytes());
         out.extend_from_slice(payload);
     }
 
-    fn udp(&self, packet: &Packet, datagram: &Datagram, out: &mut Vec<u8>) {
-        let (me, peer) = ends(packet);
+    fn udp(&self, packet: &Packet, datagram: &Datagram, ttl: u8, shim: &[u8], out: &mut Vec<u8>) {
+        let (me, peer) = ends_of(packet);
         let payload = &ZEROS[..datagram.len as usize];
-        let ip = self.ip(packet, IpNumber::UDP, UdpHeader::LEN + payload.len(), identification(datagram.number));
+        let id = identification(datagram.number);
+        let ip = self.ip(packet, IpNumber::UDP, UdpHeader::LEN + payload.len(), id, ttl);
         let udp = UdpHeader::with_ipv4_checksum(self.ports[me], self.ports[peer], &ip, payload)
             .expect("an IP packet holds a datagram");
-        out.extend_from_slice(&ip.to_bytes());
+        write_ip(ip, shim, out);
         out.extend_from_slice(&udp.to_bytes());
         out.extend_from_slice(payload);
     }
 
-    fn ip(&self, packet: &Packet, protocol: IpNumber, payload_len: usize, id: u16) -> Ipv4Header {
-        let (me, peer) = ends(packet);
-        let len = u16::try_from(payload_len).expect("packets fit IPv4's 65,535 bytes");
-        let mut ip = Ipv4Header::new(len, self.ttls[me], protocol, self.addresses[me], self.addresses[peer])
-            .expect("packets fit IPv4's 65,535 bytes");
+    fn ip(&self, packet: &Packet, protocol: IpNumber, payload_len: usize, id: u16, ttl: u8) -> Ipv4Header {
+        let (me, peer) = ends_of(packet);
+        let mut ip = ip_header(self.addresses[me], self.addresses[peer], protocol, payload_len, ttl);
         ip.identification = id;
-        ip.dont_fragment = true;
         ip.ecn = IpEcn::try_new(packet.ecn & 3).expect("two bits");
-        ip.header_checksum = ip.calc_header_checksum();
         ip
     }
 }
 
+/// An IP header whose checksum is to come.
+fn ip_header(from: [u8; 4], to: [u8; 4], protocol: IpNumber, payload_len: usize, ttl: u8) -> Ipv4Header {
+    let len = u16::try_from(payload_len).expect("packets fit IPv4's 65,535 bytes");
+    let mut ip = Ipv4Header::new(len, ttl, protocol, from, to).expect("packets fit IPv4's 65,535 bytes");
+    ip.dont_fragment = true;
+    ip
+}
+
+/// Writes an IP header, and behind it a shim that has taken its protocol in.
+fn write_ip(mut ip: Ipv4Header, shim: &[u8], out: &mut Vec<u8>) {
+    if !shim.is_empty() {
+        ip.protocol = IpNumber(dsr::PROTOCOL);
+        ip.total_len += shim.len() as u16;
+    }
+    ip.header_checksum = ip.calc_header_checksum();
+    out.extend_from_slice(&ip.to_bytes());
+    out.extend_from_slice(shim);
+}
+
+/// Dynamic ports (RFC 6335 §6) of which tshark assumes no protocol, of the `i`-th flow.
+fn ports(i: u32) -> [u16; 2] {
+    [49152 + (i % 4096) as u16, 40000 + (i / 4096) as u16]
+}
+
 /// Sender and receiver of a packet, as indices into [`Ends`].
-fn ends(packet: &Packet) -> (usize, usize) {
+fn ends_of(packet: &Packet) -> (usize, usize) {
     if packet.forward { (0, 1) } else { (1, 0) }
 }
 
@@ -337,7 +381,7 @@ mod tests {
 
     /// The bytes of one packet of flow 0, captured whole at the sender.
     fn bytes(traffic: Traffic, packet: &Packet) -> Vec<u8> {
-        let options = config::Capture { at_receiver: false, snaplen: None };
+        let options = config::Capture { point: Point::Sender, snaplen: None };
         let mut capture = Capture::new(&scenario(vec![traffic]), options, 1);
         capture.record(Time::ZERO, packet);
         packets(&capture.finish()).remove(0).1
@@ -469,7 +513,7 @@ mod tests {
 
     #[test]
     fn a_file_has_whole_names_nanoseconds_and_the_snap_length() {
-        let options = config::Capture { at_receiver: true, snaplen: Some(96) };
+        let options = config::Capture { point: Point::Receiver, snaplen: Some(96) };
         let mut capture = Capture::new(&scenario(vec![tcp(), cbr()]), options, 42);
         capture.record(Time(1_234_567_890_123), &Packet::tcp(0, true, Time::ZERO, &data()));
         capture.record(Time(1_234_567_890_124), &Packet::udp(1, Time::ZERO, 0, 30));

@@ -61,7 +61,7 @@ pub struct Record {
     pub packets: bool,
     /// Every frame on the air, where stations are and how they route, and every loss, as tables.
     pub frames: bool,
-    /// A capture at one host of every flow.
+    /// A capture at one host of every flow, or of the air.
     pub capture: Option<Capture>,
 }
 
@@ -79,8 +79,19 @@ pub enum Sampling {
 /// A pcapng capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// At the receivers instead of the senders.
-    pub at_receiver: bool,
+    /// Where.
+    pub point: Point,
     /// Bytes of each packet kept, from the IP header on; `None` keeps all.
     pub snaplen: Option<u32>,
+}
+
+/// Where packets are captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// At the host that sends a flow.
+    Sender,
+    /// At the host that receives it.
+    Receiver,
+    /// At every station of a medium: each frame where it is sent.
+    Air,
 }

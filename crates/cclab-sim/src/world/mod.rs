@@ -22,7 +22,7 @@ use crate::wire::{Body, Packet, SocketId};
 use capture::Capture;
 use cclab_algo::cc::Notices;
 use cclab_algo::{Duration, Time};
-use config::{Sampling, Scenario};
+use config::{Point, Sampling, Scenario};
 use recorder::Recorder;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -109,10 +109,17 @@ pub struct Simulation {
 impl Simulation {
     /// Prepares a run of `scenario` with `seed`.
     pub fn new(scenario: &Scenario, seed: u64) -> Simulation {
-        let capture = scenario.record.capture.map(|c| (Capture::new(scenario, c, seed), !c.at_receiver));
+        let capture = scenario.record.capture.map(|c| (Capture::new(scenario, c, seed), c.point));
         let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let record = &scenario.record;
-        let log = Log { packets: record.packets, changes: record.samples == Sampling::OnChange, frames: record.frames };
+        let on_air = record.capture.filter(|capture| capture.point == Point::Air);
+        let sniff = on_air.map(|capture| capture.snaplen.unwrap_or(u32::MAX));
+        let log = Log {
+            packets: record.packets,
+            changes: record.samples == Sampling::OnChange,
+            frames: record.frames,
+            sniff,
+        };
         let mut network = Network::new(&scenario.links, seed, (warmup, end), log).with_media(
             &scenario.media,
             &scenario.crossings,
@@ -262,7 +269,7 @@ impl Simulation {
         let recorder = &self.recorder;
         let samples = recorder.samples.time_s.len() + recorder.signals.time_s.len() + self.network.changes();
         let packets = self.network.log.as_ref().map_or(0, |log| log.len());
-        let captured = recorder.capture.as_ref().map_or(0, |(capture, _)| capture.len());
+        let captured = recorder.capture.as_ref().map_or(0, |(capture, _)| capture.len()) + self.network.sent_bytes();
         let Budget { rows, capture_bytes } = self.budget;
         let full = [
             (samples, rows, "rows", "record.samples", "write a longer interval, or \"off\""),
@@ -565,8 +572,9 @@ impl Simulation {
     /// A packet is at a socket, of the source or not.
     #[inline(always)]
     fn capture(&mut self, now: Time, is_source: bool, packet: &Packet) {
-        if let Some((capture, at_source)) = &mut self.recorder.capture
-            && *at_source == is_source
+        let point = if is_source { Point::Sender } else { Point::Receiver };
+        if let Some((capture, at)) = &mut self.recorder.capture
+            && *at == point
             && (packet.flow as usize) < self.own
         {
             capture.record(now, packet);
@@ -606,6 +614,9 @@ impl Simulation {
         self.take_last_sample();
         if self.recorder.sampling == Sampling::OnChange {
             self.network.take_changes(self.end, &mut self.recorder.link_samples);
+        }
+        if let Some((capture, Point::Air)) = &mut self.recorder.capture {
+            capture.record_air(&self.network.take_sent());
         }
         let (own, connections) = self.flows.split_at(self.own);
         let sockets = &self.sockets;

@@ -1,7 +1,7 @@
 //! Samples of flows and links, signals of laws, captures, as they come.
 
 use super::capture::Capture;
-use super::config::Sampling;
+use super::config::{Point, Sampling};
 use crate::app::{Flow, FlowSamples, SOURCE, Signals, Socket};
 use crate::net::LinkSamples;
 use cclab_algo::Time;
@@ -12,8 +12,8 @@ pub(super) struct Recorder {
     pub(super) samples: FlowSamples,
     pub(super) link_samples: LinkSamples,
     pub(super) signals: Signals,
-    /// The capture, and whether it is at the sources.
-    pub(super) capture: Option<(Capture, bool)>,
+    /// The capture, and where.
+    pub(super) capture: Option<(Capture, Point)>,
 }
 
 impl Recorder {

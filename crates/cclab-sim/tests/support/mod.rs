@@ -141,6 +141,7 @@ pub fn radio(seconds: f64, places: &[Place], mac: Mac, flows: Vec<(Flow, u32, u3
         routing: Routing::new(&static_routes::ENTRY),
         arp: false,
         ttl: 64,
+        infrastructure: false,
     }];
     for (flow, from, to) in flows {
         let first = scenario.crossings.len();

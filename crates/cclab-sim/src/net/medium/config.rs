@@ -30,6 +30,8 @@ pub struct Medium {
     pub arp: bool,
     /// Hops that a packet may make.
     pub ttl: u8,
+    /// Whether the first station is an access point: every frame comes from it or goes to it.
+    pub infrastructure: bool,
 }
 
 /// A station: a node with a radio.

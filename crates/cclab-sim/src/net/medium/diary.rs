@@ -6,6 +6,7 @@ use super::interface_queue::Content;
 use super::mac::{Kind, Transmission};
 use super::mobility::Cursor;
 use super::reach::Neighbour;
+use super::sniffer::{Missed, Sent, Sniffer};
 use super::{Medium, Parcel, StationId};
 use crate::measure::table::{Index, Names, table};
 use crate::net::Diary as Tables;
@@ -25,6 +26,8 @@ pub(super) struct Diary {
     rows: Vec<u32>,
     /// The neighbour that cannot be reached is too far away.
     pub(super) beyond: bool,
+    /// What an analyser would see of the frames, row by row.
+    sniffer: Option<Sniffer>,
 }
 
 /// The next station, and how many hops it is.
@@ -118,8 +121,9 @@ table! {
 }
 
 impl Diary {
-    pub(super) fn new(cursors: Vec<Cursor>) -> Diary {
-        Diary { cursors, watched: Vec::new(), routes: Vec::new(), frames: Vec::new(), rows: Vec::new(), beyond: false }
+    pub(super) fn new(cursors: Vec<Cursor>, sniffer: Option<Sniffer>) -> Diary {
+        let (watched, routes, frames, rows) = Default::default();
+        Diary { cursors, watched, routes, frames, rows, beyond: false, sniffer }
     }
 
     /// The way from a station to one that is watched.
@@ -133,7 +137,14 @@ impl Diary {
 
     /// A frame has ended at a station that it concerns.
     pub(super) fn note_end(&mut self, number: u32, at: u32, got: bool, deaf: bool) {
-        let frame = &mut self.frames[self.rows[number as usize] as usize];
+        let row = self.rows[number as usize] as usize;
+        let frame = &mut self.frames[row];
+        if let Some(sniffer) = &mut self.sniffer
+            && !got
+            && [at, EVERYBODY].contains(&frame.to)
+        {
+            sniffer.sent[row].missed.push((StationId(at), if deaf { Missed::Deaf } else { Missed::Collided }));
+        }
         if frame.to == at {
             frame.received = got.into();
             frame.outcome = if got {
@@ -209,6 +220,18 @@ impl Medium {
         let receivers = if to == EVERYBODY { ears.len() } else { ears.iter().filter(|ear| ear.1 == to).count() } as u32;
         diary.rows.resize(diary.rows.len().max(number as usize + 1), 0);
         diary.rows[number as usize] = diary.frames.len() as u32;
+        if let Some(sniffer) = &mut diary.sniffer {
+            let data = |to: u32| self.rates[from as usize].min(self.rates[to as usize]);
+            let rate = match kind {
+                Kind::Data { .. } if to != EVERYBODY => data(to),
+                Kind::Rts | Kind::Cts | Kind::Data { .. } => self.mac.basic_rate,
+                Kind::Ack => self.mac.response(data(to)),
+            };
+            let known = self.shadows.is_none() && !lost;
+            let there = self.reach.around(now, from as usize).iter().find(|n| known && n.station == to);
+            let power = there.map(|there| there.power);
+            sniffer.see(&self.on_air[number as usize], (now, now + airtime), (rate, power), lost, &self.parcels);
+        }
         diary.frames.push(Frame {
             start: now,
             end: now + airtime,
@@ -260,6 +283,17 @@ impl Medium {
     /// Rows kept.
     pub(in crate::net) fn diary_len(&self) -> usize {
         self.diary.as_ref().map_or(0, |diary| diary.len())
+    }
+
+    /// Frames that were seen for a capture, in order; once.
+    pub(in crate::net) fn take_sent(&mut self) -> Vec<Sent> {
+        let sniffer = self.diary.as_mut().and_then(|diary| diary.sniffer.as_mut());
+        sniffer.map_or_else(Vec::new, |sniffer| std::mem::take(&mut sniffer.sent))
+    }
+
+    /// What they take, in bytes.
+    pub(in crate::net) fn sent_bytes(&self) -> usize {
+        self.diary.as_ref().and_then(|diary| diary.sniffer.as_ref()).map_or(0, |sniffer| sniffer.bytes)
     }
 
     /// Writes down what there is; the medium's stations are numbered from `first` on.

@@ -64,7 +64,7 @@ pub(super) struct Transmission {
     pub(super) kind: Kind,
     pub(super) from: u32,
     pub(super) to: u32,
-    nav: Duration,
+    pub(super) nav: Duration,
     /// Where and when it is to be received, and how many of them have been asked.
     pub(super) ears: Vec<(Time, u32)>,
     asked: usize,

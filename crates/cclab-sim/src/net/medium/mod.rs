@@ -15,10 +15,12 @@ pub mod profile;
 mod propagation;
 mod reach;
 pub mod routing;
+mod sniffer;
 mod table;
 
 pub use air::Receptions;
 pub use diary::{FrameRow, Frames, PlaceRow, Places, RouteRow, Routes};
+pub use sniffer::{Carried, Frame, Missed, Sent};
 pub use table::{StationRow, Stations};
 
 use super::Log;
@@ -35,6 +37,7 @@ use mac::{Airtimes, Losses, Station, Timing, Transmission};
 use notices::{Effect, Notifier};
 use reach::Reach;
 use routing::{Action, Context, Message, Routing};
+use sniffer::Sniffer;
 use std::collections::VecDeque;
 
 /// The number of a station within its medium.
@@ -230,7 +233,10 @@ impl Medium {
         let stream =
             |station: usize, what: &str| Stream::new(seed, &format!("medium/{name}/{}/{what}", names[station]));
         let cursors = mobility::start(medium, nodes, seed, |a, b| radio.reaches(a, b));
-        let diary = log.frames.then(|| Box::new(Diary::new(cursors.clone())));
+        let diary = (log.frames || log.sniff.is_some()).then(|| {
+            let sniffer = log.sniff.map(|snaplen| Sniffer::new(names.len(), snaplen));
+            Box::new(Diary::new(cursors.clone(), sniffer))
+        });
         let reach = Reach::new(radio, cursors);
         let protocols = medium.routing.start(&reach.decoders());
         let router = |(i, protocol)| Router { protocol, rng: stream(i, "routing"), alarm: Time::NEVER };

@@ -242,6 +242,18 @@ impl Phy {
         self.rates()[0]
     }
 
+    /// The index of a rate in 802.11n's table, and whether its guard interval is the short one; none of other rates.
+    pub fn mcs(self, rate: Rate) -> Option<(u8, bool)> {
+        let Phy::Ht { .. } = self else { return None };
+        let of = |rate_of: fn(u64) -> u64| HT_BITS.iter().position(|bits| rate_of(*bits) == rate.0);
+        of(long_guard).map(|index| (index as u8, false)).or_else(|| Some((of(short_guard)? as u8, true)))
+    }
+
+    /// Whether frames begin with the short preamble of DSSS.
+    pub fn is_short_preamble(self) -> bool {
+        matches!(self, Phy::Dsss(SHORT) | Phy::Erp(SHORT))
+    }
+
     /// How long a frame is on the air.
     pub fn airtime(self, bytes: u32, rate: Rate) -> Duration {
         let bits = SERVICE_AND_TAIL + 8 * u64::from(bytes);

@@ -147,6 +147,7 @@ mod tests {
             routing: Routing::new(&routing::static_routes::ENTRY),
             arp: true,
             ttl: 64,
+            infrastructure: false,
         }
     }
 

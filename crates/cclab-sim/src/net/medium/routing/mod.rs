@@ -33,6 +33,32 @@ pub enum Message {
     Abr(abr::Message),
 }
 
+/// A message as it lies in an IP packet, for those who look on.
+pub struct Encoded {
+    /// IP's number of the protocol.
+    pub protocol: u8,
+    /// Whose packet it is and for whom, where that is not who sends the frame and whom it is for.
+    pub ends: Option<(StationId, Option<StationId>)>,
+    /// What is behind the IP header.
+    pub payload: Vec<u8>,
+    /// What it is, in words.
+    pub summary: &'static str,
+}
+
+/// IP's number for experiments (RFC 3692), of messages that no standard has bytes for.
+pub const EXPERIMENT: u8 = 253;
+
+impl Message {
+    /// Its bytes, as `from` sends them; `address` is a station's.
+    pub fn encode(&self, from: StationId, address: &dyn Fn(StationId) -> [u8; 4]) -> Encoded {
+        match self {
+            Message::Aodv(message) => message.encode(from, address),
+            Message::Dsr(message) => message.encode(address),
+            Message::Abr(message) => message.encode(address),
+        }
+    }
+}
+
 /// The stations that a parcel is to pass, under source routing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceRoute {

@@ -12,7 +12,7 @@
 mod tests;
 
 use super::buffer::Buffer;
-use super::{Action, Context, Entry, Routing, StationId, Why};
+use super::{Action, Context, EXPERIMENT, Encoded, Entry, Routing, StationId, Why};
 use crate::net::field::{FREE, Field, Params};
 use crate::net::medium::{Parcel, ParcelId};
 use crate::wire::{Body, IP_HEADER, Packet};
@@ -159,6 +159,31 @@ impl Message {
                 Message::Reply { path, received, .. } => 8 + 4 * path.len() as u32 + carried(received),
                 Message::Notification { .. } => 8,
             }
+    }
+
+    /// Fields of 4 bytes: kind (0 to 3), stations in the path, whether a flow's number and offset end it, 0; then as the variants
+    /// have them. Ours: a network analyser shows them as data.
+    pub(super) fn encode(&self, address: &dyn Fn(StationId) -> [u8; 4]) -> Encoded {
+        let number = |n: u32| n.to_be_bytes();
+        let head = |kind, stations: usize, flow: Option<(u32, u64)>| [kind, stations as u8, flow.is_some().into(), 0];
+        let tail = |flow: Option<(u32, u64)>| flow.map_or(vec![], |(flow, seq)| vec![number(flow), number(seq as u32)]);
+        let (summary, words) = match self {
+            Message::Beacon => ("beacon", vec![head(0, 0, None)]),
+            Message::Query { id, to, path, head: flow } => {
+                let mut words = vec![head(1, path.len(), *flow), number(*id), address(*to)];
+                for hop in path {
+                    words.extend([address(hop.station), number(hop.ticks as u32), number(hop.load)]);
+                }
+                ("query", [words, tail(*flow)].concat())
+            }
+            Message::Reply { number: of, path, received } => {
+                let mut words = vec![head(2, path.len(), *received), number(*of)];
+                words.extend(path.iter().map(|&station| address(station)));
+                ("reply", [words, tail(*received)].concat())
+            }
+            Message::Notification { to } => ("notification", vec![head(3, 0, None), address(*to)]),
+        };
+        Encoded { protocol: EXPERIMENT, ends: None, payload: words.concat(), summary }
     }
 }
 

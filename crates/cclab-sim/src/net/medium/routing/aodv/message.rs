@@ -1,5 +1,6 @@
 //! AODV's messages (RFC 3561 §5).
 
+use super::super::Encoded;
 use super::StationId;
 use super::config::Profile;
 use super::table::Seq;
@@ -83,4 +84,52 @@ impl Message {
                 Message::Error { unreachable, .. } => 4 + 8 * unreachable.len() as u32,
             }
     }
+
+    /// RFC 3561 §5: UDP from port 654 to port 654. The UDP checksum is left out.
+    pub(in super::super) fn encode(&self, me: StationId, address: &dyn Fn(StationId) -> [u8; 4]) -> Encoded {
+        let bit = |set: bool, place: u32| u16::from(set) << place;
+        let (summary, words): (_, Vec<[u8; 4]>) = match self {
+            Message::Request(r) => {
+                let flags = bit(r.gratuitous, 13) | bit(r.destination_only, 12) | bit(r.to_seq.is_none(), 11);
+                let to_seq = r.to_seq.unwrap_or_default();
+                let [to, from] = [r.to, r.from].map(address);
+                ("RREQ", vec![head(1, flags, r.hops), word(r.id), to, word(to_seq.0), from, word(r.from_seq.0)])
+            }
+            Message::Reply(r) => {
+                let [to, from] = [r.to, r.from].map(address);
+                ("RREP", vec![head(2, 0, r.hops), to, word(r.to_seq.0), from, milliseconds(r.lifetime)])
+            }
+            // §6.9: a reply that tells of its sender; for its sender as well, since nobody asked.
+            Message::Hello { seq, lifetime } => {
+                let me = address(me);
+                ("Hello", vec![head(2, 0, 0), me, word(seq.0), me, milliseconds(*lifetime)])
+            }
+            Message::Error { repaired, unreachable } => {
+                let pair = |&(to, seq): &(StationId, Option<Seq>)| [address(to), word(seq.unwrap_or_default().0)];
+                let head = head(3, bit(*repaired, 15), unreachable.len() as u8);
+                ("RERR", std::iter::once(head).chain(unreachable.iter().flat_map(pair)).collect())
+            }
+        };
+        let message = words.concat();
+        let length = UDP_HEADER as u16 + message.len() as u16;
+        let udp = [PORT, PORT, length, 0].map(u16::to_be_bytes).concat();
+        Encoded { protocol: 17, ends: None, payload: [udp, message].concat(), summary }
+    }
+}
+
+/// AODV's port (§3).
+const PORT: u16 = 654;
+
+fn word(n: u32) -> [u8; 4] {
+    n.to_be_bytes()
+}
+
+/// Type, flags and reserved bits, hop count or number of destinations.
+fn head(kind: u8, flags: u16, count: u8) -> [u8; 4] {
+    let [high, low] = flags.to_be_bytes();
+    [kind, high, low, count]
+}
+
+fn milliseconds(lifetime: Duration) -> [u8; 4] {
+    word(u32::try_from(lifetime.0 / 1_000_000).unwrap_or(u32::MAX))
 }

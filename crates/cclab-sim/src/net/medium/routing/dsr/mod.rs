@@ -7,6 +7,7 @@ mod cache;
 #[cfg(test)]
 mod tests;
 
+use super::Encoded;
 use super::buffer::Buffer;
 use super::{Action, Context, Entry, Routing, SourceRoute, StationId, Why};
 use crate::net::field::{Domain, FREE, Field, Params, Value};
@@ -155,6 +156,73 @@ impl Message {
             Message::Error { way, .. } => way.bytes() + ERROR,
         };
         IP_HEADER + option
+    }
+
+    /// RFC 4728 §6, without the padding (§6.8).
+    pub(super) fn encode(&self, address: &dyn Fn(StationId) -> [u8; 4]) -> Encoded {
+        let mut options = Vec::new();
+        let (ends, summary) = match self {
+            Message::Request { id, target, path, broken } => {
+                let between: Vec<[u8; 4]> = path[1..].iter().map(|&station| address(station)).collect();
+                options.extend([1, 6 + 4 * between.len() as u8]);
+                options.extend(id.to_be_bytes());
+                options.extend(address(*target));
+                options.extend(between.concat());
+                if let Some(link) = *broken {
+                    options.extend(error(link, path[0], address));
+                }
+                ((path[0], None), "route request")
+            }
+            Message::Reply { path, way } => {
+                options.extend(way.option(address));
+                options.extend([2, 1 + 4 * (path.len() - 1) as u8, 0]);
+                path[1..].iter().for_each(|&station| options.extend(address(station)));
+                (way.ends(), "route reply")
+            }
+            Message::Error { link, way } => {
+                options.extend(way.option(address));
+                options.extend(error(*link, way.ends().1.unwrap_or(link.0), address));
+                (way.ends(), "route error")
+            }
+        };
+        Encoded { protocol: PROTOCOL, ends: Some(ends), payload: header(NO_NEXT_HEADER, options), summary }
+    }
+}
+
+/// IP's number of DSR, and what stands in its header when nothing follows (RFC 4728 §6.1).
+pub const PROTOCOL: u8 = 48;
+const NO_NEXT_HEADER: u8 = 59;
+
+/// The DSR header (§6.1) with its options.
+fn header(next_header: u8, options: Vec<u8>) -> Vec<u8> {
+    let [high, low] = (options.len() as u16).to_be_bytes();
+    [vec![next_header, 0, high, low], options].concat()
+}
+
+/// A route error (§6.4): NODE_UNREACHABLE, from the first station of the link, for `to`.
+fn error(link: (StationId, StationId), to: StationId, address: &dyn Fn(StationId) -> [u8; 4]) -> Vec<u8> {
+    [[3, 14, 1, 0], address(link.0), address(to), address(link.1)].concat()
+}
+
+impl SourceRoute {
+    /// First and last station.
+    fn ends(&self) -> (StationId, Option<StationId>) {
+        (self.stations[0], self.stations.last().copied())
+    }
+
+    /// The option that holds it (§6.7), as the station that has it sends it.
+    fn option(&self, address: &dyn Fn(StationId) -> [u8; 4]) -> Vec<u8> {
+        let between = &self.stations[1..self.stations.len() - 1];
+        let segments_left = between.len().saturating_sub(self.at);
+        let bits = u16::from(self.salvaged) << 6 | segments_left as u16;
+        let [high, low] = bits.to_be_bytes();
+        let addresses: Vec<[u8; 4]> = between.iter().map(|&station| address(station)).collect();
+        [vec![96, 2 + 4 * between.len() as u8, high, low], addresses.concat()].concat()
+    }
+
+    /// The DSR header with this route, before a packet's transport.
+    pub fn encode(&self, next_header: u8, address: &dyn Fn(StationId) -> [u8; 4]) -> Vec<u8> {
+        header(next_header, self.option(address))
     }
 }
 
