@@ -188,12 +188,12 @@ fn propagation(law: Law) -> Propagation {
 }
 
 /// Reads `routing`: the name of a protocol, or a table with its `name` and its fields.
-pub(super) fn read_routing(t: &mut Table) -> Option<Routing> {
+pub(super) fn read_routing(t: &mut Table, default: &'static routing::Entry) -> Option<Routing> {
     let table = t.raw("routing").is_some_and(Json::is_object);
     let mut r = if table { t.table_or_empty("routing") } else { t.empty("routing") };
     let entry = match table {
         true => r.required("name", &Protocol, "\"static\""),
-        false => t.peek("routing", &Protocol).or_else(|| t.sound(&["routing"]).then_some(&routing::REGISTRY[0])),
+        false => t.peek("routing", &Protocol).or_else(|| t.sound(&["routing"]).then_some(default)),
     };
     let Some(entry) = entry else {
         r.forgive();

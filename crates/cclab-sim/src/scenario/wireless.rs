@@ -12,7 +12,8 @@ use super::queue::QueueSpec;
 use super::radio;
 use super::reader::{Kind, Table, show};
 use crate::net::medium::StationId;
-use crate::net::medium::config::{Area, Crossing, Medium, Place, Station};
+use crate::net::medium::config::{Area, Crossing, Medium, Motion, Place, Station};
+use crate::net::medium::routing::{aodv, static_routes};
 use crate::net::queue::{Limit, Queue};
 use cclab_algo::Duration;
 use cclab_algo::rng::Stream;
@@ -95,10 +96,11 @@ impl Wireless {
                 "counts in BDP, but flows between stations have no base RTT; write packets, bytes or a time",
             );
         }
-        let routing = radio::read_routing(&mut w);
+        let motions = motion::read(&mut w, ground.as_mut());
+        let moves = motions.as_ref().is_some_and(|all| all.iter().any(Motion::moves));
+        let routing = radio::read_routing(&mut w, if moves { &aodv::ENTRY } else { &static_routes::ENTRY });
         let arp = w.or("arp", &Flag, true);
         let ttl = w.or("ttl", &Integer { min: 1, max: 255 }, 64) as u8;
-        let motions = motion::read(&mut w, ground.as_mut());
         let seed = w.or("seed", &SEED, None);
         t.put("wireless", w.finish());
         let Ground { shape, nodes, connected, .. } = ground?;
@@ -376,6 +378,29 @@ mod tests {
         assert!((radio("range = \"100 m\"").power / 7.214e-3 - 1.0).abs() < 1e-3);
         assert_eq!(radio("power = \"20 dBm\"").power, 0.1);
         assert_eq!(radio("capture = \"off\"").capture, f64::INFINITY);
+    }
+
+    /// Ways known once and for all are the default only where they stay right; who asks for them gets them.
+    #[test]
+    fn who_moves_looks_for_ways() {
+        let routing = |fields: &str| {
+            let network = format!(
+                "{{ topology = \"random\", nodes = 9, area = [\"300 m\", \"300 m\"], wireless = {{ {fields} }} }}"
+            );
+            good(&network, RENO).media[0].routing.entry.name
+        };
+        assert_eq!(routing(""), "static");
+        assert_eq!(routing("mobility = \"static\""), "static");
+        assert_eq!(routing("mobility = { model = \"waypoint\", speed = [\"1 m/s\", \"2 m/s\"] }"), "aodv");
+        assert_eq!(routing("mobility = \"gauss-markov\""), "aodv");
+        assert_eq!(routing("mobility = \"gauss-markov\", routing = \"static\""), "static");
+        let moves = |moves: &str| {
+            let mobility = format!("{{ model = \"moves\", moves = [{moves}] }}");
+            let network = format!("{{ topology = \"chain\", hops = 2, wireless = {{ mobility = {mobility} }} }}");
+            good(&network, RENO).media[0].routing.entry.name
+        };
+        let away = "{ node = \"n1\", at = \"3 s\", to = [\"0 m\", \"9 m\"], speed = \"2 m/s\" }";
+        assert_eq!(moves(away), "aodv");
     }
 
     /// The normal form reads as the same scenario.

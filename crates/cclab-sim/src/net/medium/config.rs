@@ -71,6 +71,13 @@ pub enum Motion {
     GaussMarkov(GaussMarkov),
 }
 
+impl Motion {
+    /// Whether the station may leave its place.
+    pub fn moves(&self) -> bool {
+        !matches!(self, Motion::Standing(_) | Motion::Uniform(_))
+    }
+}
+
 /// A rectangle from the origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
