@@ -486,6 +486,11 @@ def pivot(frame: pl.DataFrame, value: str, on: str, index: Sequence[str]) -> pl.
     return text.pivot(on=on, index=list(index), values="text")
 
 
+def ns2_table(context: Context, name: str) -> pl.DataFrame:
+    """A table of ns-2.35's, which the study of the radio keeps."""
+    return pl.read_csv(context.folder.parent / "wireless-validation" / f"{name}.csv", comment_prefix="#")
+
+
 def tables(context: Context, published: pl.DataFrame, runs: pl.DataFrame) -> list[Table]:
     """Parts (1) to (6) as tables, ns-2's column where there is one."""
     made, n = [], runs["seed"].n_unique()
@@ -501,9 +506,7 @@ def tables(context: Context, published: pl.DataFrame, runs: pl.DataFrame) -> lis
             made.append(
                 Table(f"chain-{value}", f"Chains: {title}", caption, pivot(chain, value, "laws", ["window", "hops"]))
             )
-        ns2 = pl.read_csv(context.folder / "ns2_chain.csv").filter(
-            pl.col("goodput_kbps_mean") > 0, spacing_m=250, packet_bytes=1460
-        )
+        ns2 = ns2_table(context, "chain").filter(pl.col("goodput_kbps_mean") > 0, spacing_m=250, packet_bytes=1460)
         ours = chain.group_by("window", "hops", "laws", maintain_order=True).agg(
             ours=pl.col("throughput").mean(), again=pl.col("retransmissions").mean()
         )
@@ -548,7 +551,7 @@ def tables(context: Context, published: pl.DataFrame, runs: pl.DataFrame) -> lis
                 lambda r: metrics.jain([r["throughput"], r["other"]]), return_dtype=pl.Float64
             )
         )
-        ns2 = pl.read_csv(context.folder / "ns2_cross.csv").with_columns(
+        ns2 = ns2_table(context, "cross").with_columns(
             laws=pl.col("flow1") + " + " + pl.col("flow2"), setting=pl.col("packet_bytes").cast(pl.String) + " B"
         )
         both = ours.join(ns2, on=["setting", "hops", "laws"], how="left", maintain_order="left")

@@ -83,7 +83,7 @@ fn goodput(scenario: &Scenario, seeds: u64) -> (f64, f64) {
 /// nine hops and a window of eight, where ns-2's own numbers leap: 104, 102, 63, 99 kbit/s from seven to ten hops.
 #[test]
 fn chains_as_in_ns2() {
-    for row in include_str!("ns2/chain.csv").lines().skip(1) {
+    for row in include_str!("../../../studies/wireless-validation/chain.csv").lines().skip(2) {
         let row: Vec<&str> = row.split(',').collect();
         if row[0] != "250" || row[3] == "Sack" {
             continue;
