@@ -339,3 +339,23 @@ def test_what_is_recorded_changes_nothing():
     assert one.flows.equals(other.flows)
     assert one.frames.is_empty()
     assert other.frames.height
+
+
+def test_the_row_of_a_medium_counts_what_its_stations_lost():
+    wireless = {"profile": "ns2-2M", "routing": "aodv", "queue": {"limit": "10 packets"}}
+    flows = [{"cc": "newreno"}, {"kind": "cbr", "rate": "800 kbit/s", "packet_size": "1000 B"}]
+    network = {"topology": "chain", "hops": 4, "wireless": wireless}
+    for warmup in ("0 s", "5 s"):
+        result = cclab.Scenario(duration="20 s", warmup=warmup, network=network, flows=flows).run(seed=1)
+        (air,) = result.links.rows(named=True)
+        stations = result.stations.sum().row(0, named=True)
+        # Stations count messages of routing, too, which their queues seldom drop.
+        assert 100 < air["drops"] <= stations["queue_drops"] <= air["drops"] + 5
+        assert 10 < air["losses"] <= stations["route_drops"]
+        assert air["queue_mean_packets"] == pytest.approx(stations["queue_mean_packets"])
+        assert air["queue_max_packets"] == result.stations["queue_max_packets"].max()
+        under_way = air["arrived"] - air["sent"] - air["drops"] - air["losses"]
+        assert abs(under_way) <= 11 * result.stations.height, "what had come before the interval, or stays behind it"
+        if warmup == "0 s":
+            assert under_way >= 0
+            assert air["drops"] + air["losses"] >= result.flows["packets_lost"].sum()

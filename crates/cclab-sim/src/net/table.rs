@@ -43,17 +43,17 @@ table! {
     sent: Vec<u64>, "1" = l.m.sent;
     /// Packets sent with payload.
     data_sent: Vec<u64>, "1" = l.m.data_sent;
-    /// Packets dropped by the queue, full or not.
+    /// Packets dropped by the queue, full or not; in a medium by the interface queues of its stations.
     drops: Vec<u64>, "1" = l.m.drops;
     /// Of these, dropped by choice of its discipline, not for want of room.
     early_drops: Vec<u64>, "1" = l.m.early_drops;
-    /// Packets lost to a loss model.
+    /// Packets lost to a loss model; in a medium those that a station gave up: nobody answered, or there was no way.
     losses: Vec<u64>, "1" = l.m.losses;
     /// Packets marked Congestion Experienced; those that had the mark already are counted too.
     marks: Vec<u64>, "1" = l.m.marks;
-    /// Packets waiting, mean over time.
+    /// Packets waiting, mean over time; in a medium in all interface queues, messages of routing among them.
     queue_mean_packets: Vec<f64>, "packets" = l.waiting_time as f64 * 1e-9 / l.seconds;
-    /// Most packets waiting.
+    /// Most packets waiting; in a medium at one station.
     queue_max_packets: Vec<u64>, "packets" = l.m.queue_max;
     /// Rate that the scenario came to, at the start; NaN where it is infinite.
     rate_bps: Vec<f64>, "bit/s" = l.rate.map_or(f64::NAN, Rate::as_bps_f64);

@@ -212,6 +212,8 @@ pub struct Medium {
     out: VecDeque<Packet>,
     tally: Tally,
     measured: Measured,
+    /// Packets · ns that waited in interface queues in the measured interval, once it is over.
+    waited: u128,
     before: Vec<table::Snapshot>,
     /// When to call again, and with what.
     pub(super) calls: Vec<(Time, u32)>,
@@ -274,6 +276,7 @@ impl Medium {
             out: VecDeque::new(),
             tally: Tally::default(),
             measured: Measured::default(),
+            waited: 0,
             calls: Vec::new(),
             gone: Vec::new(),
             duplicated: Vec::new(),
@@ -592,13 +595,15 @@ impl Medium {
     /// A parcel is gone.
     fn bury(&mut self, at: usize, parcel: ParcelId, cause: Cause) {
         let packet = self.parcels.remove(parcel).packet;
-        let counts = &mut self.stations[at].counts;
+        let (counts, all) = (&mut self.stations[at].counts, &mut self.measured);
+        let of_flow = u64::from(packet.flow != Packet::NO_FLOW);
         match cause {
-            Cause::Queue => counts.queue_drops += 1,
+            Cause::Queue => (counts.queue_drops, all.drops) = (counts.queue_drops + 1, all.drops + of_flow),
             Cause::Discipline => {
-                (counts.queue_drops, counts.early_drops) = (counts.queue_drops + 1, counts.early_drops + 1)
+                (counts.queue_drops, counts.early_drops) = (counts.queue_drops + 1, counts.early_drops + 1);
+                (all.drops, all.early_drops) = (all.drops + of_flow, all.early_drops + of_flow);
             }
-            _ => counts.route_drops += 1,
+            _ => (counts.route_drops, all.losses) = (counts.route_drops + 1, all.losses + of_flow),
         }
         if packet.flow != Packet::NO_FLOW {
             self.tally.gone += 1;

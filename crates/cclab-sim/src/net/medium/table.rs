@@ -98,6 +98,7 @@ impl Medium {
     /// The measured interval begins.
     pub(in crate::net) fn begin_measuring(&mut self, now: Time) {
         self.settle_all(now);
+        (self.measured.drops, self.measured.early_drops, self.measured.losses) = (0, 0, 0);
         for (station, before) in self.stations.iter_mut().zip(&mut self.before) {
             *before = station.snapshot(now);
             station.queue.max = station.queue.len() as u64;
@@ -115,6 +116,9 @@ impl Medium {
         let stations = self.stations.iter_mut().zip(&self.before).zip(&self.names);
         for ((station, was), name) in stations {
             let is = station.snapshot(self.to);
+            self.waited += is.waited - was.waited;
+            self.measured.marks += is.marks - was.marks;
+            self.measured.queue_max = self.measured.queue_max.max(station.queue.max);
             table.push(&Row { medium, name, was, is, queue_max: station.queue.max, seconds });
         }
     }
@@ -136,7 +140,7 @@ impl Medium {
             name,
             m: &self.measured,
             seconds,
-            waiting_time: 0,
+            waiting_time: self.waited,
             capacity: None,
             rate: Some(self.mac.data_rate),
             delay: Duration::ZERO,
