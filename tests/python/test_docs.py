@@ -87,10 +87,14 @@ def test_the_guide_to_studies_can_be_followed(tmp_path):
     assert (tmp_path / "out" / "report.html").is_file()
 
 
-def test_the_guide_to_queue_disciplines_shows_the_file():
-    text = (DOCS.parent / "crates" / "cclab-sim" / "src" / "net" / "queue" / "blue.rs").read_text()
-    quotes = blocks(DOCS / "guides" / "add-a-queue-discipline.md", "rust")
-    assert len(quotes) == 4
+@pytest.mark.parametrize(
+    ("guide", "file", "count"),
+    [("queue-discipline", "queue/blue.rs", 4), ("routing-protocol", "medium/routing/dsdv.rs", 6)],
+)
+def test_a_guide_shows_the_file(guide, file, count):
+    text = (DOCS.parent / "crates" / "cclab-sim" / "src" / "net" / file).read_text()
+    quotes = blocks(DOCS / "guides" / f"add-a-{guide}.md", "rust")
+    assert len(quotes) == count
     assert [quote for quote in quotes if quote not in text] == []
 
 

@@ -138,7 +138,9 @@ fn a_relay_leaves() {
         goodput(&scenario, 3).0
     };
     let lasting = goodput(&chain(2, "newreno", 8, protocol("static", &[])), 3).0;
-    for (name, least, most) in [("static", 0.4, 0.7), ("aodv", 0.85, 1.01), ("dsr", 0.85, 1.01), ("abr", 0.85, 1.01)] {
+    for (name, least, most) in
+        [("static", 0.4, 0.7), ("aodv", 0.85, 1.01), ("dsr", 0.85, 1.01), ("abr", 0.85, 1.01), ("dsdv", 0.85, 1.01)]
+    {
         let share = of(name) / lasting;
         println!("{name}: {share:.3} of {lasting:.0} kbit/s");
         assert!((least..most).contains(&share), "{name}: {share}");

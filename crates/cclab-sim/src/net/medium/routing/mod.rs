@@ -6,6 +6,7 @@ pub mod abr;
 pub mod aodv;
 mod buffer;
 pub mod direct;
+pub mod dsdv;
 pub mod dsr;
 mod entry;
 #[cfg(test)]
@@ -20,11 +21,14 @@ use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
 
 /// Every routing protocol there is, in the order in which `cclab list routing` shows them.
-pub static REGISTRY: &[Entry] = &[static_routes::ENTRY, direct::ENTRY, aodv::ENTRY, dsr::ENTRY, abr::ENTRY];
+pub static REGISTRY: &[Entry] =
+    &[static_routes::ENTRY, direct::ENTRY, dsdv::ENTRY, aodv::ENTRY, dsr::ENTRY, abr::ENTRY];
 
 /// A message of a routing protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
+    /// Of DSDV.
+    Dsdv(dsdv::Message),
     /// Of AODV.
     Aodv(aodv::Message),
     /// Of DSR.
@@ -52,6 +56,7 @@ impl Message {
     /// Its bytes, as `from` sends them; `address` is a station's.
     pub fn encode(&self, from: StationId, address: &dyn Fn(StationId) -> [u8; 4]) -> Encoded {
         match self {
+            Message::Dsdv(message) => message.encode(address),
             Message::Aodv(message) => message.encode(from, address),
             Message::Dsr(message) => message.encode(address),
             Message::Abr(message) => message.encode(address),
