@@ -1,21 +1,19 @@
 //! What a station hears, and when its surroundings are quiet (semantics of ns-2's 802.11).
 //!
 //! Lazy: a frame on the air is an [`Arrival`] in the list of every station in carrier-sense range, and no event. A station
-//! *settles* its arrivals, in order of time, when somebody looks at it, so a station that only listens costs next to nothing.
+//! *settles* its arrivals, in order of time, when somebody looks at it or the next one comes, so a station that only listens costs
+//! next to nothing.
 //!
 //! A frame that begins at the very instant at which a station looks comes too late: it is not heard yet. So two stations whose
 //! back-offs end together both send, and the order of events at one instant does not matter.
 
 use super::mac::Timing;
 use cclab_algo::{Duration, Time};
-use std::collections::VecDeque;
 
 /// For every station, not one.
 pub(super) const EVERYBODY: u32 = u32::MAX;
 /// The number of a frame at a station that it does not concern.
 pub(super) const UNNUMBERED: u32 = u32::MAX;
-/// Arrivals after which a station settles although nobody looks.
-const MOST: usize = 8;
 
 /// A frame as one station gets it.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +29,10 @@ pub(super) struct Arrival {
     /// The transmission, if this station is asked whether it got it.
     pub(super) number: u32,
 }
+
+/// No frame.
+const NONE: Arrival =
+    Arrival { start: Time::NEVER, end: Time::ZERO, power: 0.0, nav: 0, to: EVERYBODY, number: UNNUMBERED };
 
 /// What becomes of the frame in reception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +71,15 @@ impl Receptions {
     }
 }
 
-/// The receiver of a station, its carrier sense and its back-off.
+/// The receiver of a station, its carrier sense and its back-off: what a frame touches wherever it is sensed, in four lines of
+/// memory.
+#[repr(align(64))]
 pub(super) struct Ear {
     me: u32,
-    /// In order of their starts.
-    pending: VecDeque<Arrival>,
+    /// The frame that begins next, or [`NONE`].
+    next: Arrival,
+    /// Those that begin after it, in order; few, for all of them are on their way here.
+    later: Vec<Arrival>,
     /// The frame in reception, or the last one.
     frame: Arrival,
     state: State,
@@ -104,12 +110,11 @@ pub(super) struct Ear {
 
 impl Ear {
     pub(super) fn new(me: u32) -> Ear {
-        let frame =
-            Arrival { start: Time::ZERO, end: Time::ZERO, power: 0.0, nav: 0, to: EVERYBODY, number: UNNUMBERED };
         Ear {
             me,
-            pending: VecDeque::new(),
-            frame,
+            next: NONE,
+            later: Vec::new(),
+            frame: NONE,
             state: State::Quiet,
             heard: UNNUMBERED,
             deaf: UNNUMBERED,
@@ -127,51 +132,69 @@ impl Ear {
     }
 
     /// A frame is on its way here, sent at `now`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, now: Time, arrival: Arrival, timing: &Timing) {
         self.came += 1;
-        if self.pending.len() >= MOST {
-            self.settle(now, timing);
+        self.live(now, timing);
+        if self.next.start <= arrival.start {
+            let place = self.later.partition_point(|other| other.start <= arrival.start);
+            return self.later.insert(place, arrival);
         }
-        if self.pending.back().is_none_or(|last| last.start <= arrival.start) {
-            return self.pending.push_back(arrival);
+        // The first, or one from nearer by that was sent later.
+        let second = std::mem::replace(&mut self.next, arrival);
+        if second.start < Time::NEVER {
+            self.later.insert(0, second);
         }
-        // One from nearer by, sent later, comes first.
-        let place = self.pending.partition_point(|other| other.start <= arrival.start);
-        self.pending.insert(place, arrival);
     }
 
     /// Lives through what has begun before `now` and ended by then. At one instant ends come before beginnings.
-    #[inline]
+    #[inline(never)]
     pub(super) fn settle(&mut self, now: Time, timing: &Timing) {
+        self.live(now, timing);
+    }
+
+    #[inline(always)]
+    fn live(&mut self, now: Time, timing: &Timing) {
         loop {
-            let next = self.pending.front().map_or(Time::NEVER, |arrival| arrival.start);
-            if self.state != State::Quiet && self.frame.end <= next {
+            if self.state != State::Quiet && self.frame.end <= self.next.start {
                 if self.frame.end > now {
                     return;
                 }
-                self.end(timing);
-            } else if next < now {
-                let arrival = self.pending.pop_front().expect("it is there");
-                self.begin(arrival, timing);
+                let state = std::mem::replace(&mut self.state, State::Quiet);
+                self.end(self.frame, state, timing);
+            } else if self.next.start < now {
+                let arrival = self.next;
+                match self.later.is_empty() {
+                    true => self.next.start = Time::NEVER,
+                    false => self.next = self.later.remove(0),
+                }
+                if self.state != State::Quiet {
+                    self.overlap(arrival, timing);
+                    continue;
+                }
+                self.stop_counting(arrival.start, timing);
+                let state = match () {
+                    () if arrival.start < self.sending => State::Deaf,
+                    () if arrival.power < timing.receive => State::Weak,
+                    () => State::Good,
+                };
+                if arrival.end <= now && arrival.end <= self.next.start {
+                    // As nearly all of them do, it comes and goes alone.
+                    self.frame.end = arrival.end;
+                    self.end(arrival, state, timing);
+                } else {
+                    (self.frame, self.state) = (arrival, state);
+                }
             } else {
                 return;
             }
         }
     }
 
-    /// A frame begins.
-    fn begin(&mut self, arrival: Arrival, timing: &Timing) {
+    /// A frame begins during another one.
+    fn overlap(&mut self, arrival: Arrival, timing: &Timing) {
         let now = arrival.start;
-        if self.state == State::Quiet {
-            self.stop_counting(now, timing);
-            self.frame = arrival;
-            self.state = match () {
-                () if now < self.sending => State::Deaf,
-                () if arrival.power < timing.receive => State::Weak,
-                () => State::Good,
-            };
-        } else if self.frame.power / arrival.power >= timing.capture {
+        if self.frame.power / arrival.power >= timing.capture {
             // The first frame survives; what is left of the other one is noise.
             self.count_lost(&arrival, State::Collided, timing);
             if timing.eifs_in_nav {
@@ -189,9 +212,9 @@ impl Ear {
     }
 
     /// The frame in reception ends.
-    fn end(&mut self, timing: &Timing) {
-        let (frame, now) = (self.frame, self.frame.end);
-        let state = std::mem::replace(&mut self.state, State::Quiet);
+    #[inline(always)]
+    fn end(&mut self, frame: Arrival, state: State, timing: &Timing) {
+        let now = frame.end;
         if now < self.sending {
             // The station heard nothing of it.
             return self.count_lost(&frame, State::Deaf, timing);
@@ -215,6 +238,7 @@ impl Ear {
         }
     }
 
+    #[inline]
     fn count_lost(&mut self, frame: &Arrival, state: State, timing: &Timing) {
         *match state {
             _ if frame.power < timing.receive => &mut self.counts.sensed,
@@ -255,6 +279,7 @@ impl Ear {
     }
 
     /// Something begins: whole slots that have passed are subtracted.
+    #[inline]
     fn stop_counting(&mut self, now: Time, timing: &Timing) {
         let quiet = self.quiet_from();
         if now <= quiet {
@@ -317,7 +342,8 @@ impl Ear {
 
     /// Whether every frame that came is counted, once, or still on the air.
     pub(super) fn adds_up(&self) -> bool {
-        self.came == self.counts.all() + self.pending.len() as u64 + u64::from(self.state != State::Quiet)
+        let coming = u64::from(self.next.start < Time::NEVER) + self.later.len() as u64;
+        self.came == self.counts.all() + coming + u64::from(self.state != State::Quiet)
     }
 }
 
@@ -460,6 +486,6 @@ mod tests {
         for i in 0..10_000 {
             ear.push(us(100 * i), frame(100 * i, 100 * i + 50, STRONG), &timing);
         }
-        assert!(ear.pending.len() <= MOST);
+        assert!(ear.later.is_empty() && ear.counts.overheard == 9_999);
     }
 }

@@ -151,6 +151,7 @@ pub struct Leg {
 
 impl Place {
     /// How far it is to another place, m.
+    #[inline]
     pub fn distance(self, other: Place) -> f64 {
         let (x, y) = (other.x - self.x, other.y - self.y);
         (x * x + y * y).sqrt()
@@ -176,6 +177,7 @@ impl Leg {
     }
 
     /// Where it is.
+    #[inline]
     pub fn at(&self, now: Time) -> Place {
         if now <= self.start {
             return self.from;
@@ -183,7 +185,8 @@ impl Leg {
         if now >= self.end {
             return self.to;
         }
-        let share = now.since(self.start).0 as f64 / self.end.since(self.start).0 as f64;
+        // Signed: processors convert those at once.
+        let share = (now.0 - self.start.0) as i64 as f64 / (self.end.0 - self.start.0) as i64 as f64;
         let between = |from: f64, to: f64| from + (to - from) * share;
         Place { x: between(self.from.x, self.to.x), y: between(self.from.y, self.to.y) }
     }

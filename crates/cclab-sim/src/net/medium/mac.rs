@@ -5,6 +5,7 @@ use super::arp::Arp;
 use super::config::{self, Backoff, Mac, Protection, Radio};
 use super::interface_queue::{Content, InterfaceQueue, Item};
 use super::{END, Medium, ParcelId, STATION, StationId};
+use crate::engine::prefetch;
 use crate::net::queue::drai::{self, Counted, Watch};
 use crate::wire::{Feedback, Packet};
 use cclab_algo::rng::Stream;
@@ -13,6 +14,8 @@ use cclab_algo::{Duration, Rate, Time};
 /// Bytes of an RTS, and of a CTS or an ACK.
 pub(super) const RTS: u32 = 20;
 pub(super) const ACK: u32 = 14;
+/// What so many of them hear stays in the caches.
+const FEW_STATIONS: usize = 256;
 /// What timeouts allow for propagation, one way.
 const PROPAGATION: Duration = Duration::from_micros(2);
 
@@ -431,8 +434,12 @@ impl Medium {
         let for_all = to == EVERYBODY || (self.overhears && matches!(kind, Kind::Data { .. }));
         let is_data = matches!(kind, Kind::Data { .. }) && to != EVERYBODY;
         let lost = self.losses.as_mut().is_some_and(|losses| is_data && losses.draw(at, to as usize));
-        for neighbour in self.reach.around(now, at) {
-            let start = now + neighbour.delay;
+        let neighbours = self.reach.around(now, at);
+        if self.stations.len() > FEW_STATIONS {
+            neighbours.iter().for_each(|n| prefetch(&self.stations[n.station as usize].ear, size_of::<Ear>()));
+        }
+        for neighbour in neighbours {
+            let start = now + Duration(u64::from(neighbour.delay));
             let mut power = neighbour.power;
             if let Some(rng) = &mut self.shadows {
                 power *= self.radio.shadow(rng);

@@ -1,7 +1,6 @@
 //! How strong a signal arrives. Powers in W, distances in m.
 
 use super::config::{Place, Propagation, Radio};
-use cclab_algo::Duration;
 use cclab_algo::math::pow;
 use cclab_algo::rng::Stream;
 use std::f64::consts::PI;
@@ -9,9 +8,10 @@ use std::f64::consts::PI;
 /// Speed of signals, m/s.
 const LIGHT: f64 = 3e8;
 
-/// How long a signal takes over `distance`.
-pub(super) fn delay(distance: f64) -> Duration {
-    Duration::from_secs_f64(distance / LIGHT)
+/// How long a signal takes over `distance`, ns.
+#[inline]
+pub(super) fn delay(distance: f64) -> u32 {
+    (distance / LIGHT * 1e9 + 0.5) as u32
 }
 
 impl Radio {
@@ -21,12 +21,13 @@ impl Radio {
     }
 
     /// Power received at `distance`; the median under shadowing. Antennas have gain 1, and nothing else is lost.
+    #[inline(always)]
     pub fn power_at(&self, distance: f64) -> f64 {
         match self.propagation {
             Propagation::Friis => self.friis(distance),
             Propagation::TwoRayGround => {
                 let h2 = self.height * self.height;
-                if distance < 4.0 * PI * h2 / self.wavelength {
+                if distance * self.wavelength < 4.0 * PI * h2 {
                     self.friis(distance)
                 } else {
                     let d2 = distance * distance;
@@ -40,6 +41,7 @@ impl Radio {
     }
 
     /// Pt λ² / (4πd)².
+    #[inline]
     fn friis(&self, distance: f64) -> f64 {
         if distance == 0.0 {
             return self.power;

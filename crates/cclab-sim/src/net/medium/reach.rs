@@ -18,8 +18,8 @@ const SLACK: f64 = 0.1;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Neighbour {
     pub(super) station: u32,
-    /// How long a signal takes.
-    pub(super) delay: Duration,
+    /// How long a signal takes, ns.
+    pub(super) delay: u32,
     /// With what power it arrives, W; the median under shadowing.
     pub(super) power: f64,
 }
@@ -30,8 +30,9 @@ pub(super) struct Reach {
     /// How far a frame may be sensed, m, and with what median power at least, W.
     range: f64,
     weakest: f64,
-    /// The neighbours of each station, ascending; those of one that moves are of the moment.
-    lists: Vec<Vec<Neighbour>>,
+    /// The neighbours of each station at the start, ascending, one station behind the other; and where each begins.
+    lists: Vec<Neighbour>,
+    begins: Vec<usize>,
     moving: Option<Moving>,
 }
 
@@ -41,6 +42,8 @@ struct Moving {
     /// Where everybody was when last looked at, and who was near whom.
     places: Vec<Place>,
     candidates: Vec<Vec<u32>>,
+    /// The neighbours of the station that was asked for last.
+    list: Vec<Neighbour>,
     /// Until when each station is sure to be near its place.
     checks: BinaryHeap<Reverse<(Time, u32)>>,
 }
@@ -50,13 +53,17 @@ impl Reach {
         let range = radio.reach(radio.sense);
         let places: Vec<Place> = cursors.iter_mut().map(|cursor| cursor.place(Time::ZERO)).collect();
         let weakest = radio.sense / radio.luck();
-        let mut reach = Reach { radio: *radio, range, weakest, lists: Vec::new(), moving: None };
-        let near = |(from, list): (usize, Vec<u32>)| {
-            list.into_iter().filter_map(|to| reach.neighbour(to, places[from], places[to as usize])).collect()
-        };
-        reach.lists = candidates(&places, range).into_iter().enumerate().map(near).collect();
+        let mut reach = Reach { radio: *radio, range, weakest, lists: Vec::new(), begins: vec![0], moving: None };
+        for (from, list) in candidates(&places, range).into_iter().enumerate() {
+            for to in list {
+                let neighbour = reach.neighbour(to, places[from], places[to as usize]);
+                reach.lists.extend(neighbour);
+            }
+            reach.begins.push(reach.lists.len());
+        }
         if cursors.iter().any(Cursor::moves) {
-            let mut moving = Moving { cursors, places, candidates: Vec::new(), checks: BinaryHeap::new() };
+            let (candidates, list, checks) = Default::default();
+            let mut moving = Moving { cursors, places, candidates, list, checks };
             moving.look(Time::ZERO, range);
             reach.moving = Some(moving);
         }
@@ -64,6 +71,7 @@ impl Reach {
     }
 
     /// A station as another one's neighbour, if a frame may be sensed there.
+    #[inline(always)]
     fn neighbour(&self, station: u32, from: Place, to: Place) -> Option<Neighbour> {
         let (x, y) = (to.x - from.x, to.y - from.y);
         if x * x + y * y > self.range * self.range {
@@ -78,33 +86,31 @@ impl Reach {
     #[inline]
     pub(super) fn around(&mut self, now: Time, station: usize) -> &[Neighbour] {
         if self.moving.is_some() {
-            self.locate(now, station);
+            return self.locate(now, station);
         }
-        &self.lists[station]
+        &self.lists[self.begins[station]..self.begins[station + 1]]
     }
 
     /// Finds the neighbours of the moment.
-    fn locate(&mut self, now: Time, station: usize) {
-        let Some(mut moving) = self.moving.take() else { return };
+    fn locate(&mut self, now: Time, station: usize) -> &[Neighbour] {
+        let Some(mut moving) = self.moving.take() else { return &[] };
         moving.check(now, self.range);
-        let mut list = std::mem::take(&mut self.lists[station]);
+        let Moving { cursors, candidates, list, .. } = &mut moving;
         list.clear();
-        let from = moving.cursors[station].place(now);
-        let Moving { cursors, candidates, .. } = &mut moving;
-        list.extend(candidates[station].iter().filter_map(|&to| {
-            let place = cursors[to as usize].place(now);
-            self.neighbour(to, from, place)
-        }));
-        self.lists[station] = list;
-        self.moving = Some(moving);
+        let from = cursors[station].place(now);
+        for &to in &candidates[station] {
+            if let Some(neighbour) = self.neighbour(to, from, cursors[to as usize].place(now)) {
+                list.push(neighbour);
+            }
+        }
+        &self.moving.insert(moving).list
     }
 
     /// For every station those that decode it at the start, as a rule.
     pub(super) fn decoders(&self) -> Vec<Vec<StationId>> {
-        let receive = self.radio.receive;
-        let decoded =
-            |list: &Vec<Neighbour>| list.iter().filter(|n| n.power >= receive).map(|n| StationId(n.station)).collect();
-        self.lists.iter().map(decoded).collect()
+        let decodes = |n: &&Neighbour| n.power >= self.radio.receive;
+        let decoders = |list: &[Neighbour]| list.iter().filter(decodes).map(|n| StationId(n.station)).collect();
+        self.begins.windows(2).map(|list| decoders(&self.lists[list[0]..list[1]])).collect()
     }
 }
 

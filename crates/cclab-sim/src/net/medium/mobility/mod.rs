@@ -50,7 +50,17 @@ impl Cursor {
     }
 
     /// The leg on which it is now, or which it begins next, or which was its last.
+    #[inline]
     pub fn leg(&mut self, now: Time) -> &Leg {
+        if now >= self.leg.end {
+            self.turn(now);
+        }
+        &self.leg
+    }
+
+    /// Begins the leg of a time at which this one is over.
+    #[inline(never)]
+    fn turn(&mut self, now: Time) {
         while now >= self.leg.end {
             let next = match &mut self.walk {
                 Walk::Standing => None,
@@ -63,10 +73,10 @@ impl Cursor {
                 None => break,
             }
         }
-        &self.leg
     }
 
     /// Where it is.
+    #[inline]
     pub fn place(&mut self, now: Time) -> Place {
         self.leg(now).at(now)
     }
