@@ -524,12 +524,8 @@ impl Simulation {
             packet.seal(flow, is_source, now);
             self.emit(now, id, &mut packet);
         };
+        self.arm(now, id, wanted);
         let socket = &mut self.sockets[id.index()];
-        if wanted < Time::NEVER
-            && let Some(at) = socket.alarm.want(wanted.max(now))
-        {
-            self.events.push(at, Event::Timer(id));
-        }
         if socket.is_source
             && let Some(endpoint) = socket.transport.tcp()
         {
@@ -541,6 +537,16 @@ impl Simulation {
                 let flow = &mut self.flows[index];
                 self.recorder.sample_change(now, index, flow, &self.sockets[flow.sockets()]);
             }
+        }
+    }
+
+    /// A socket wants to be woken at `wanted`.
+    #[inline(always)]
+    fn arm(&mut self, now: Time, id: SocketId, wanted: Time) {
+        if wanted < Time::NEVER
+            && let Some(at) = self.sockets[id.index()].alarm.want(wanted.max(now))
+        {
+            self.events.push(at, Event::Timer(id));
         }
     }
 

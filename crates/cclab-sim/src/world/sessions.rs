@@ -95,6 +95,12 @@ impl Simulation {
         {
             self.pump(now, source);
         }
+        // Who has room but for its pacer is to be woken when that lets go, whoever this was about.
+        let Some((session, _)) = self.session_at(id) else { return };
+        for source in session.sources() {
+            let Some(endpoint) = self.sockets[source.index()].transport.tcp() else { continue };
+            self.arm(now, source, endpoint.next_timer());
+        }
     }
 
     /// The DSS option of what leaves a subflow.

@@ -52,12 +52,8 @@ impl Pacer {
 
     /// Whether the next segment has to wait.
     pub fn blocks(&mut self, now: Time) -> bool {
-        self.blocked = self.would_block(now);
+        self.blocked = self.rate.is_some() && now < self.next;
         self.blocked
-    }
-    /// The same, without waiting.
-    pub fn would_block(&self, now: Time) -> bool {
-        self.rate.is_some() && now < self.next
     }
     pub fn is_blocked(&self) -> bool {
         self.blocked

@@ -14,17 +14,18 @@ impl Sender {
         self.episode.timeouts()
     }
 
-    /// Bytes of new data that could leave now.
+    /// Bytes of new data that could leave now; where it is the pacer that lets none go, its deadline tells when.
     ///
     /// After a timeout there is no room until all that was out is acknowledged (as multipath Linux): what goes there may be lost,
     /// too.
     pub fn room(&mut self, now: Time) -> u64 {
         let timed_out = self.episode.phase() == Phase::Loss && self.window.flight_size() > 0;
         let repairs = self.episode.repairs() && self.board.next_to_retransmit().is_some();
-        if !self.open || timed_out || repairs || self.next_new().is_some() || self.pacer.would_block(now) {
+        if !self.open || timed_out || repairs || self.next_new().is_some() {
             return 0;
         }
-        self.send_window().saturating_sub(self.in_flight()).min(self.window.usable())
+        let room = self.send_window().saturating_sub(self.in_flight()).min(self.window.usable());
+        if room > 0 && self.pacer.blocks(now) { 0 } else { room }
     }
 
     /// The window of a sender in recovery is its threshold (RFC 6356 §3).
