@@ -11,7 +11,8 @@
 //! > β_i = bw_i max bw / Σ bw²,  α_i = (L β_i − 2)/(L − 2)
 //!
 //! is the pacing gain, so that the mean of a cycle, (1.25 + 0.75 + (L − 2) α_i)/L, is β_i, and Σ β_i bw_i = max bw. Where α_i is not
-//! positive, W is four segments.
+//! positive, W is four segments. Ours: so it is where α_i is so small that it would let less than those go in an RTprop (two equal
+//! paths and L = 4 have α about 0, at which the next segment would leave after minutes).
 
 use super::bbr::{Bbr, Cycle, EXTRA_ACKED, MIN_WINDOW, PACING_MARGIN, POLICER, ProbeBw};
 use super::{AckEvent, Build, Entry, Share};
@@ -40,12 +41,20 @@ pub(super) const ENTRY: Entry = Entry {
             unit: "",
             doc: "a cycle takes 2 to 8 RTprop at random; otherwise 8, as BBRv1's",
         },
+        Spec {
+            name: "floor",
+            kind: Kind::Flag,
+            default: Value::Flag(true),
+            paper_default: None,
+            unit: "",
+            doc: "four segments an RTprop while cruising also where a small alpha > 0 allows less; false is the rule to the letter",
+        },
         Spec { default: Value::Number(0.0), paper_default: None, ..PACING_MARGIN },
         Spec { default: Value::Flag(false), paper_default: None, ..EXTRA_ACKED },
         Spec { default: Value::Flag(false), paper_default: None, ..POLICER },
     ],
     build: Build::Coupled(|cx, params| {
-        let cycle = Coupled { random: params.flag("random_cycle"), ..Coupled::default() };
+        let cycle = Coupled { random: params.flag("random_cycle"), floor: params.flag("floor"), ..Coupled::default() };
         Box::new(Bbr::new(cx, params, cycle).with_startup_gain(params.number("startup_gain")))
     }),
 };
@@ -61,6 +70,10 @@ const CRUISE: usize = 2;
 #[derive(Clone, Debug, Default)]
 struct Coupled {
     random: bool,
+    /// Four segments at least.
+    floor: bool,
+    /// BtlBw · RTprop, in segments.
+    bdp: f64,
     /// When the cycle began, and how many RTprop it takes.
     began: Time,
     length: u64,
@@ -90,9 +103,10 @@ impl Coupled {
         UP
     }
 
-    /// α, where it couples.
+    /// α, where it couples; zero where it would let too little go.
     fn alpha(&self, place: usize) -> Option<f64> {
-        self.beta.filter(|_| place == CRUISE && self.length > 2).map(|beta| alpha(beta, self.length))
+        let alpha = self.beta.filter(|_| place == CRUISE && self.length > 2).map(|beta| alpha(beta, self.length))?;
+        Some(if self.floor && alpha * self.bdp < MIN_WINDOW { 0.0 } else { alpha })
     }
 }
 
@@ -107,6 +121,7 @@ impl Cycle for Coupled {
             return Some(bbr.cycle.start(ev.now, &mut bbr.rng));
         }
         let in_flight = bbr.segments(ev.prior_in_flight);
+        bbr.cycle.bdp = bbr.bdp(1.0);
         match probe.place {
             UP => {
                 let over = || ev.lost_bytes > 0 || ev.app_limited || in_flight >= bbr.inflight(1.25);
@@ -204,7 +219,8 @@ mod tests {
         /// In PROBE_BW, at the beginning of a cycle.
         fn probing(given: &[(String, Given)]) -> Self {
             let params = Params::resolve(ENTRY.params, given, Flavour::Paper).unwrap();
-            let cycle = Coupled { random: params.flag("random_cycle"), ..Coupled::default() };
+            let (random, floor) = (params.flag("random_cycle"), params.flag("floor"));
+            let cycle = Coupled { random, floor, ..Coupled::default() };
             let cx = Context { flavour: Flavour::Paper, ..Context::new(MSS as u32) }; // the same RTT renews RTprop
             let law = Bbr::new(&cx, &params, cycle).with_startup_gain(2.0);
             let mut sender = Sender { law, now: Time::ZERO, delivered: 0 };
@@ -291,6 +307,20 @@ mod tests {
             s.law.on_siblings(&paths(&mbps[..1]), 0);
             s.ack(1, 30, 0);
             assert_eq!((s.gain(), s.law.cwnd()), (1.0, w.unwrap_or(before) + MSS));
+        }
+    }
+
+    /// 10 beside 35.43: β = 0.2614, α = 0.0152 at L = 8, half a segment of the 33.3.
+    #[test]
+    fn cruising_leaves_four_segments() {
+        for (floor, gain, w) in [(true, 1.0, Some(4 * MSS)), (false, 0.0152, None)] {
+            let given = [("random_cycle".to_string(), Given::Flag(false)), ("floor".to_string(), Given::Flag(floor))];
+            let mut s = Sender::probing(&given);
+            s.law.on_siblings(&paths(&[10.0, 35.43]), 0);
+            s.ack(41, 60, 0);
+            s.ack(1, 30, 0);
+            assert!((s.gain() - gain).abs() < 1e-3, "{}", s.gain());
+            assert_eq!(w.unwrap_or(s.law.cwnd()), s.law.cwnd());
         }
     }
 

@@ -207,8 +207,13 @@ impl<C: Cycle> Bbr<C> {
     }
 
     /// gain · bw · RTprop in whole segments, rounded up.
-    fn bdp(&self, bw: f64, gain: f64) -> f64 {
+    fn bdp_at(&self, bw: f64, gain: f64) -> f64 {
         self.rt_prop.map_or(self.initial_window, |rtt| (gain * bw * rtt.as_secs_f64() / self.segment).ceil())
+    }
+
+    /// BtlBw · RTprop times a gain, in segments.
+    pub fn bdp(&self, gain: f64) -> f64 {
+        self.bdp_at(self.btl_bw.get(), gain)
     }
 
     /// Room for three quanta (sender, receiver, and the ACK on its way), in pairs of segments for delayed ACKs, and two
@@ -221,7 +226,7 @@ impl<C: Cycle> Bbr<C> {
 
     /// What should be in flight at `gain`.
     pub fn inflight(&self, gain: f64) -> f64 {
-        self.with_quanta(self.bdp(self.btl_bw.get(), gain))
+        self.with_quanta(self.bdp(gain))
     }
 
     fn set_pacing_rate(&mut self, gain: f64) {
@@ -269,7 +274,7 @@ impl<C: Cycle> Bbr<C> {
                 }
                 _ => 0.0,
             };
-            let target = self.with_quanta(self.bdp(self.own_bw(), self.cwnd_gain()) + extra);
+            let target = self.with_quanta(self.bdp_at(self.own_bw(), self.cwnd_gain()) + extra);
             if self.full_pipe.reached {
                 self.cwnd = (self.cwnd + acked).min(target);
             } else if self.cwnd < target || self.segments(ev.delivered) < self.initial_window {

@@ -65,7 +65,7 @@ fn done(bbr: &Bbr<Gains>) -> Option<Option<Time>> {
 fn window_and_pacing_follow_the_model() {
     for (place, rate, w) in [(0, 12_375_000, 76.0), (1, 7_425_000, 74.0), (2, 9_900_000, 74.0)] {
         let mut bbr = knows_the_path(place);
-        assert_eq!((bbr.bdp(10e6, 1.0), bbr.bdp(10e6, CWND_GAIN)), (34.0, 67.0)); // whole segments, rounded up
+        assert_eq!((bbr.bdp_at(10e6, 1.0), bbr.bdp_at(10e6, CWND_GAIN)), (34.0, 67.0)); // whole segments, rounded up
         bbr.cwnd = 200.0;
         bbr.on_ack(&AckEvent { prior_in_flight: 60 * MSS, ..ack(1000.0) });
         assert_eq!((bbr.pacing_rate(), bbr.cwnd), (Some(Rate(rate)), w), "{place}");
