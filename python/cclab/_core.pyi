@@ -43,6 +43,16 @@ def quantity(kind: str, text: str) -> float:
         ValueError: what is wrong with it, and what is allowed.
     """
 
+def trace(text: str) -> str:
+    """What a link may follow, in its normal form: `gaps ...` between opportunities in ms, or a table of rate and delay.
+
+    Args:
+        text: The same, or a time in milliseconds on each line.
+
+    Raises:
+        cclab.ScenarioError: the line, what is there, what is allowed.
+    """
+
 def registry() -> str:
     """Everything registered, as JSON.
 

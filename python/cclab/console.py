@@ -209,17 +209,20 @@ def _background_table(result: Result) -> Table:
 def _link_table(rows: list[dict[str, Any]]) -> Table:
     busy = [row for row in rows if math.isfinite(row["utilisation"])] or rows
     lossy = any(row["losses"] for row in busy)
+    vary = any(abs(row["capacity_bps"] / row["rate_bps"] - 1) > 1e-6 for row in busy)
     made = table(
-        "links (queue in packets, delay in the queue)", "Link", "|Rate|(Mbit/s)", "|Used", "|Queue|mean", "|max",
-        "|limit", "|Delay|(ms)", "|Dropped", *(["|Lost"] if lossy else []),
+        "links (queue in packets, delay in the queue)", "Link", "|Rate|(Mbit/s)",
+        *(["|Capacity|mean (Mbit/s)"] if vary else []), "|Used", "|Queue|mean", "|max", "|limit", "|Delay|(ms)",
+        "|Dropped", *(["|Lost"] if lossy else []),
     )  # fmt: skip
     for row in busy[:_MANY_FLOWS]:
         limit = number(row["queue_limit_packets"])
         if math.isfinite(row["queue_limit_bytes"]):
             limit = f"{row['queue_limit_bytes'] / 1e3:g} kB"
         made.add_row(
-            row["name"], number(row["rate_bps"] / 1e6), percent(row["utilisation"]), number(row["queue_mean_packets"]),
-            number(row["queue_max_packets"]), limit, number(_ms(row["sojourn_mean_s"])), number(row["drops"]),
+            row["name"], number(row["rate_bps"] / 1e6), *([number(row["capacity_bps"] / 1e6)] if vary else []),
+            percent(row["utilisation"]), number(row["queue_mean_packets"]), number(row["queue_max_packets"]), limit,
+            number(_ms(row["sojourn_mean_s"])), number(row["drops"]),
             *([number(row["losses"])] if lossy else []),
         )  # fmt: skip
     return made

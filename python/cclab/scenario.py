@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -135,8 +135,56 @@ def plain(value: Any, where: str = "", level: int = 0) -> Any:
     raise ScenarioError(f"{where}: {value!r} is not text, a number, true or false, a list or a table")
 
 
+_LONGEST = 64_000_000  # bytes of a trace
+
+
+def read_trace(path: Path) -> str:
+    """What a link may follow, in normal form: a mahimahi file, or a table of rate and delay.
+
+    Raises:
+        ScenarioError: it cannot be read, or says nothing that a link could follow.
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LONGEST + 1)
+    except OSError as error:
+        raise ScenarioError(f"cannot be read: {error.strerror}") from None
+    if len(text) > _LONGEST:
+        raise ScenarioError(f"is too long; a trace has at most {_LONGEST:,} bytes")
+    try:
+        return _core.trace(text.decode())
+    except UnicodeDecodeError:
+        raise ScenarioError("is not text in UTF-8") from None
+
+
+def _named(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """The traces that a value names, each with its field."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "trace" and isinstance(inner, str) and inner != "none":
+                yield f"{where}.{key}", inner
+            else:
+                yield from _named(inner, f"{where}.{key}")
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from _named(inner, f"{where}[{i}]")
+
+
+def take_in_traces(data: dict[str, Any], value: Any, where: str, folder: Path) -> None:
+    """Puts what the traces say that `value` names into `traces` of a scenario, which is whole by itself."""
+    known = data.get("traces", {})
+    for field, name in _named(value, where):
+        if isinstance(known, dict) and name not in known:
+            try:
+                known[name] = read_trace(folder / name)
+            except ScenarioError as error:
+                raise ScenarioError(f'{field}: "{name}" {error}') from None
+            data["traces"] = known
+
+
 def _take_in(data: dict[str, Any], folder: Path) -> None:
-    """Puts what an ns-2 movement file says in the place of its name: a scenario is whole by itself."""
+    """Puts what files say in the place of their names: a scenario is whole by itself."""
+    take_in_traces(data, data.get("network"), "network", folder)
     mobility: Any = data
     for key in ("network", "wireless", "mobility"):
         mobility = mobility.get(key) if isinstance(mobility, dict) else None
@@ -188,7 +236,8 @@ class Scenario:
         given["flows"] = None if flows is None else list(flows)
         given["background"] = None if background is None else list(background)
         self._data: dict[str, Any] = plain({key: value for key, value in given.items() if value is not None})
-        _take_in(self._data, Path())
+        self._folder = Path()  # where files are that it names
+        _take_in(self._data, self._folder)
         self._checked: dict[str, Any] = json.loads(_core.check(_encode(self._data)))
 
     @classmethod
@@ -222,6 +271,7 @@ class Scenario:
     def _of(cls, data: dict[str, Any], folder: Path) -> Self:
         scenario = cls.__new__(cls)
         _take_in(data, folder)
+        scenario._folder = folder
         scenario._data, scenario._checked = data, json.loads(_core.check(_encode(data)))
         return scenario
 
@@ -277,7 +327,7 @@ class Scenario:
         Raises:
             ScenarioError: a path leads nowhere, or a value is not allowed there.
         """
-        return self.from_dict(changed(self._data, {**(changes or {}), **more}))
+        return self._of(changed(self._data, {**(changes or {}), **more}), self._folder)
 
     def run(
         self, *, seed: int | None = None, backend: str = "sim", progress: Callable[[float], None] | None = None

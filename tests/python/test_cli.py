@@ -15,7 +15,7 @@ from cclab import algorithms
 from conftest import CLAB, in_a_process, write
 
 COMMANDS = [
-    "init", "run", "list", "describe", "model", "reproduce", "validate", "report", "plot", "sweep", "query", "export", "script",
+    "init", "run", "list", "describe", "model", "trace", "reproduce", "validate", "report", "plot", "sweep", "query", "export", "script",
     "bench",
 ]  # fmt: skip
 

@@ -112,13 +112,16 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("page", "i"), EXAMPLES, ids=[f"{page.stem}-{i}" for page, i in EXAMPLES])
-def test_examples_of_networks_are_accepted(page, i):
-    """A fragment gets what it leaves out; a law of the reader's own is one that is there."""
+def test_examples_of_networks_are_accepted(page, i, tmp_path, monkeypatch):
+    """A fragment gets what it leaves out; a law of the reader's own is one that is there, and so are traces."""
     text = blocks(page, "toml")[i].replace('{ name = "my-cc", a = 2, b = 0.125 }', '"reno"')
     if not re.search(r"^duration", text, re.MULTILINE):
         text = f'duration = "100 s"\n{text}'
     if "[[flows]]" not in text:
         text += '\n[[flows]]\ncc = "reno"\n'
+    monkeypatch.chdir(tmp_path)
+    for name in re.findall(r'\btrace\s*=\s*"([^"]+)"', text):
+        Path(name).write_text("1\n")
     assert cclab.Scenario.from_toml(text).to_dict()["network"]
 
 

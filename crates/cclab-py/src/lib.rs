@@ -76,6 +76,12 @@ mod _core {
         error::guard(py, || scenario::in_si(kind, text).map_err(PyValueError::new_err))
     }
 
+    /// What a trace says, as text, in its normal form.
+    #[pyfunction]
+    fn trace(py: Python<'_>, text: &str) -> PyResult<String> {
+        error::guard(py, || scenario::normal_trace(text).map_err(error::scenario))
+    }
+
     /// The tables of a result and their columns with kinds, units and docs, as JSON.
     #[pyfunction]
     fn schema(py: Python<'_>) -> PyResult<String> {

@@ -168,7 +168,7 @@ fn drive(model: &Link, seed: u64, packets: &[(Time, Packet)], end: Time) -> Resu
         run(&mut link, *at - Duration(1), &mut fate)?;
         match link.take(*at, &mut packet.clone()) {
             Outcome::Gone(..) => fate.refused += 1,
-            Outcome::Waiting { idle: true } => run(&mut link, *at, &mut fate)?, // it is to be served now
+            Outcome::Waiting { idle: Some(_) } => run(&mut link, *at, &mut fate)?, // it is to be served now
             _ => {}
         }
     }

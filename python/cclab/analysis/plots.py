@@ -6,7 +6,7 @@ matplotlib's objects are used without pyplot: no window system, nothing left beh
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from itertools import pairwise
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cclab.results import Result
+    from cclab.traces import Trace
 
 # Okabe & Ito, Color Universal Design (2008), without the yellow that vanishes on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -349,6 +350,8 @@ class Plots:
     ) -> Chart:
         """Goodput over time: payload delivered in order, averaged over bins; Mbit/s.
 
+        Behind it stands what links could send that follow a trace, if any of the flows crosses one.
+
         Args:
             bin_s: Length of a bin; `None` takes a hundredth of the run.
             start_s: From here.
@@ -369,7 +372,34 @@ class Plots:
             if len(rate):
                 axes.stairs(rate, edges, baseline=None, **look)
 
-        return self._lines(table, "flow", f"Goodput (Mbit/s), mean over {_seconds(width)}", start_s, draw)
+        def capacity(axes: Axes) -> None:
+            edges = np.arange(start_s, last + width / 2, width)
+            for number, (name, trace) in enumerate(self._followed(table["flow"].unique()) if len(edges) > 1 else ()):
+                grey: Any = (
+                    {"color": "#dfe3e8", "fill": True} if number == 0 else {"color": "#8a94a0", "linewidth": 0.8}
+                )
+                axes.stairs(trace.capacity_bps(edges) / 1e6, edges, zorder=0.5, label=f"capacity, {name}", **grey)
+
+        return self._lines(table, "flow", f"Goodput (Mbit/s), mean over {_seconds(width)}", start_s, draw, capacity)
+
+    def _followed(self, flows: Collection[str]) -> Iterator[tuple[str, Trace]]:
+        """Traces with rates that links on the way of these flows follow, each once, by the first such link; few."""
+        from cclab import traces
+
+        texts = self._result.scenario.get("traces", {})
+        if not texts:
+            return
+        links = self._resolved["links"]
+        ways = [way["route"] for way in self._resolved["flows"] if way["label"] in set(flows)]
+        crossed = dict.fromkeys(number for way in ways for number in way if number < len(links))
+        names: dict[str, str] = {}
+        for link in (links[number] for number in crossed):
+            if link["trace"] is not None:
+                names.setdefault(link["trace"], link["name"])
+        for name, link in list(names.items())[:_MOST_LINES]:
+            trace = traces.of(texts[name])
+            if trace.at_ms is not None or trace.rates_bps is not None:
+                yield link, trace
 
     def queue(self, start_s: float = 0.0, end_s: float | None = None, links: Sequence[str] | None = None) -> Chart:
         """What waits at the busiest queues over time, the limit as a line.

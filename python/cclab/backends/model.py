@@ -85,6 +85,9 @@ def _beyond(checked: dict[str, Any]) -> Iterator[str]:
     ):
         if network[field] != plain:
             yield f"network.{field}: the model knows none"
+    for field, table in (("network", network), ("network.reverse", network["reverse"])):
+        if table.get("trace", "none") != "none":
+            yield f"{field}.trace: the model knows none"
     if network["access"]["rate"] != "unlimited":
         yield "network.access.rate: the model knows access links without a limit"
     if checked.get("background"):

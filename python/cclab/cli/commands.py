@@ -12,6 +12,7 @@ import click
 
 from cclab.backends import BACKENDS
 from cclab.cli.model import model
+from cclab.cli.trace import trace
 from cclab.errors import ResultError, ScenarioError, StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
@@ -197,6 +198,7 @@ def describe(name: str) -> None:
 
 
 cli.add_command(model)
+cli.add_command(trace)
 
 
 @cli.command(short_help="Run a published experiment again.")

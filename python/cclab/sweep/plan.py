@@ -201,8 +201,8 @@ def work(checked: Mapping[str, Any]) -> float:
     It orders runs and shares out the time that is left until better is known; nothing else rests on it.
     """
     network = checked["network"]
-    rates: list[str] = [link["rate"] for link in network.get("links", ())]
-    rates = rates or [network["wireless"]["data_rate"] if "wireless" in network else network["rate"]]
+    rates: list[str] = [link.get("rate", "") for link in network.get("links", ())]  # none where a trace says it
+    rates = rates or [network["wireless"]["data_rate"] if "wireless" in network else network.get("rate", "")]
     hops = int(network.get("bottlenecks", network.get("hops", 1)))
     carried = sum(_measure(rate, _BITS, 1e9) for rate in rates) * hops
     return max(_measure(checked["duration"], _SECONDS, 1.0) * carried / 12_000, 1.0)

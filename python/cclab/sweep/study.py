@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import json
 import tempfile
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cclab.backends import BACKENDS
 from cclab.errors import ResultError, ScenarioError, StudyError
-from cclab.scenario import Scenario, plain
+from cclab.scenario import Scenario, plain, take_in_traces
 from cclab.sweep import plan as planning
 from cclab.sweep.plan import Axis, Design, Plan
 
@@ -64,13 +65,14 @@ class Study:
         _one_of("keep", keep, KEEP)
         _one_of("backend", backend, BACKENDS)
         self._design = Design(name or scenario.name, scenario.to_dict(), (), (scenario.seed,), keep, backend)
+        self._files = scenario._folder
         self._kept: tuple[Store, Plan] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
     def _of(cls, design: Design) -> Self:
         study = cls.__new__(cls)
-        study._design, study._kept, study._folder = design, None, None
+        study._design, study._files, study._kept, study._folder = design, Path(), None, None
         return study
 
     # What to run.
@@ -102,7 +104,12 @@ class Study:
             if name in RESERVED:
                 raise StudyError(f"{name}: is a column of the tables; " + _INSTEAD.get(name, "choose another name"))
             taken.append(name)
-        return self._with(axes=(*self._design.axes, *axes))
+        scenario = copy.deepcopy(self._design.scenario)
+        for change in (change for axis in axes for change in axis.changes):
+            for path, value in change.items():  # what files say is part of what is varied
+                field, _, last = path.rpartition(".")
+                take_in_traces(scenario, {last: value}, field, self._files)
+        return self._with(axes=(*self._design.axes, *axes), scenario=scenario)
 
     def replicate(self, n: int | None = None, *, seeds: Iterable[int] | None = None) -> Self:
         """Run every point several times, with other random numbers each time.
@@ -132,7 +139,9 @@ class Study:
         return self._with(seeds=chosen)
 
     def _with(self, **fields: Any) -> Self:
-        return self._of(dataclasses.replace(self._design, **fields))
+        study = self._of(dataclasses.replace(self._design, **fields))
+        study._files = self._files
+        return study
 
     @property
     def name(self) -> str:

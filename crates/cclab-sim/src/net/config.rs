@@ -2,7 +2,9 @@
 
 pub use super::medium::config::{Crossing, Medium};
 use super::queue::Queue;
+use super::trace::Trace;
 use cclab_algo::{Duration, Rate, Time};
+use std::sync::Arc;
 
 /// A one-way link with the queue in front of it.
 #[derive(Clone, Debug)]
@@ -13,7 +15,7 @@ pub struct Link {
     pub from: usize,
     /// Index of the node it reaches.
     pub to: usize,
-    /// Rate; `None` is infinitely fast.
+    /// Rate, the mean one of a trace that says it; `None` is infinitely fast.
     pub rate: Option<Rate>,
     /// Propagation delay.
     pub delay: Duration,
@@ -33,6 +35,8 @@ pub struct Link {
     pub duplicate: f64,
     /// Rate and delay from these times on, in order of time.
     pub schedule: Vec<Change>,
+    /// What it follows in their place.
+    pub trace: Option<Arc<Trace>>,
 }
 
 /// A loss model and what it applies to.

@@ -31,6 +31,7 @@ impl DelayLine {
         let plain = matches!(link.queue, Queue::DropTail { .. })
             && link.rate.is_none()
             && link.schedule.is_empty()
+            && link.trace.is_none()
             && link.loss.is_empty()
             && link.jitter.is_none()
             && link.reorder.is_none()

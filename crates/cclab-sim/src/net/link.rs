@@ -36,8 +36,8 @@ pub enum Outcome {
     Gone(Reason, Time),
     /// It waits in the queue of a served link.
     Waiting {
-        /// The transmitter is idle: it is to be served now.
-        idle: bool,
+        /// The transmitter is idle: it is to be served then.
+        idle: Option<Time>,
     },
 }
 
@@ -164,8 +164,8 @@ impl Link {
     /// A link as configured, its draws from `seed` and its name, measured from `from` to `to`; `log_changes` keeps
     /// every change of its queue.
     pub fn new(link: &config::Link, seed: u64, from: Time, to: Time, log_changes: bool) -> Link {
-        let service = Service::new(link.rate, &link.schedule);
-        let propagation = Propagation::new(link.delay, &link.schedule);
+        let service = Service::new(link.rate, &link.schedule, link.trace.as_ref());
+        let propagation = Propagation::new(link.delay, &link.schedule, link.trace.as_ref());
         let impairments = Impairments::new(link, seed);
         let instant =
             service.is_instant() && propagation.is_instant() && !impairments.as_ref().is_some_and(|i| i.delays());
@@ -433,15 +433,15 @@ impl Link {
                 return;
             }
         }
-        self.count_part(start, end);
+        self.count_part(start, end, packet);
     }
 
     /// Counts the part of a service that lies in the measured interval.
     #[inline(never)]
-    fn count_part(&mut self, start: Time, end: Time) {
-        let (inside, until) = (start.max(self.from), end.min(self.to));
-        if inside < until {
-            self.measured.bits_of_parts += self.service.capacity(inside, until).unwrap_or(0.0);
+    fn count_part(&mut self, start: Time, end: Time, packet: &Packet) {
+        if start < self.to && end >= self.from {
+            let bytes = u64::from(packet.size) + self.overhead;
+            self.measured.bits_of_parts += self.service.part((start, end), (self.from, self.to), bytes);
         }
     }
 
@@ -484,7 +484,7 @@ impl Link {
             seconds,
             waiting_time: self.measured.waiting_time + self.still_waiting(),
             capacity: self.service.capacity(self.from, self.to),
-            rate: self.service.first_rate(),
+            rate: self.service.rate(Time::ZERO),
             delay: self.propagation.first_delay(),
             room: self.room,
         }

@@ -15,6 +15,7 @@ mod pipe;
 pub mod queue;
 mod service;
 mod table;
+mod trace;
 
 pub use link::{Link, Outcome, Pending};
 pub use loss::Lottery;
@@ -22,8 +23,9 @@ pub use losses::{LossRow, Losses};
 pub use medium::config::Crossing;
 pub use medium::{FrameRow, Frames, PlaceRow, Places, RouteRow, Routes, StationId, StationRow, Stations};
 pub use pipe::Pipe;
-pub use service::{Propagation, Service};
+pub use service::{Propagation, Service, Step};
 pub use table::{LinkRow, LinkSample, LinkSamples, Links};
+pub use trace::{Course, Opportunities, Trace};
 
 use crate::engine::{Wheel, prefetch};
 use crate::measure::table::{Store, Text};
@@ -361,7 +363,12 @@ impl Network {
             }
             Outcome::Waiting { idle } => {
                 self.note(now, index, EventKind::Queued, packet);
-                if idle { self.serve(now, index, sink) } else { self.settle(now, index) }
+                if idle == Some(now) {
+                    self.serve(now, index, sink);
+                } else {
+                    idle.into_iter().for_each(|at| sink.at(at, Event::Serve(index)));
+                    self.settle(now, index);
+                }
             }
         }
         false

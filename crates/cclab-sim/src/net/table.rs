@@ -16,7 +16,7 @@ pub(crate) struct Whole<'a> {
     pub(super) waiting_time: u128,
     /// Bits that it could have sent in it; `None` if any number.
     pub(super) capacity: Option<f64>,
-    /// Rate and delay at the start.
+    /// Rate and delay at the start; of a link with opportunities the mean rate.
     pub(super) rate: Option<Rate>,
     pub(super) delay: Duration,
     pub(super) room: Room,
@@ -35,6 +35,8 @@ table! {
     name: Text, "" = l.name;
     /// Bits sent over the capacity; NaN on an infinitely fast or a dead link.
     utilisation: Vec<f64>, "1" = (l.m.bits as f64 + l.m.bits_of_parts) / l.capacity.unwrap_or(f64::NAN);
+    /// What it could have sent, framing included: its rate, or its opportunities, mean over time; NaN where it is infinitely fast.
+    capacity_bps: Vec<f64>, "bit/s" = l.capacity.unwrap_or(f64::NAN) / l.seconds;
     /// IP bytes sent, framing left out.
     throughput_bps: Vec<f64>, "bit/s" = l.m.bytes_sent as f64 * 8.0 / l.seconds;
     /// Packets that arrived.
@@ -55,7 +57,7 @@ table! {
     queue_mean_packets: Vec<f64>, "packets" = l.waiting_time as f64 * 1e-9 / l.seconds;
     /// Most packets waiting; in a medium at one station.
     queue_max_packets: Vec<u64>, "packets" = l.m.queue_max;
-    /// Rate that the scenario came to, at the start; NaN where it is infinite.
+    /// Rate that the scenario came to, at the start (of opportunities the mean one); NaN where it is infinite.
     rate_bps: Vec<f64>, "bit/s" = l.rate.map_or(f64::NAN, Rate::as_bps_f64);
     /// Propagation delay that the scenario came to, at the start.
     delay_s: Vec<f64>, "s" = l.delay.as_secs_f64();

@@ -1,7 +1,7 @@
 //! Routers in a row, and hosts of each flow's own: `dumbbell` and `parking-lot`.
 
 use super::flow::FlowSpec;
-use super::link::{LinkSpec, RATE, Surroundings, UNKNOWN};
+use super::link::{Followed, LinkSpec, RATE, Surroundings, required_rate};
 use super::mesh::HOPS;
 use super::network::{BOTH_DIRECTIONS, DIRECTIONS, Ends, Graph, Node, Path};
 use super::quantity::{POSITIVE_TIME, TIME};
@@ -42,11 +42,14 @@ impl Hosts {
     }
 
     fn read(t: &mut Table, routers: Vec<String>) -> Hosts {
-        let rate = t.required("rate", &RATE, "\"100 Mbit/s\"");
+        let followed = Followed::read(t, Followed::Nothing);
+        let rate = followed.rate(t, required_rate);
         let rtt = t.optional("rtt", &POSITIVE_TIME);
-        t.put("delay", Json::Null); // its place; a delay that follows from the flows comes later
-        let delay = t.optional("delay", &TIME);
-        let forward = LinkSpec::read(t, rate.unwrap_or(UNKNOWN), delay);
+        if followed.says_delay().is_none() {
+            t.put("delay", Json::Null); // its place; a delay that follows from the flows comes later
+        }
+        let delay = followed.delay(t, |t| t.optional("delay", &TIME));
+        let forward = LinkSpec::read(t, followed, rate, delay);
         let reverse = forward.read_reverse(t);
         let mut a = t.table_or_empty("access");
         let mut access = LinkSpec::ideal();
@@ -135,8 +138,12 @@ impl Hosts {
     /// Puts the delays that follow from the flows into the normal form.
     pub(super) fn fill_in(&self, flows: &[&FlowSpec], normal: &mut Json) {
         let delays = self.delays(flows);
-        normal["delay"] = TIME.write(&delays.0);
-        normal["reverse"]["delay"] = TIME.write(&delays.1);
+        if self.forward.followed_delay().is_none() {
+            normal["delay"] = TIME.write(&delays.0);
+        }
+        if self.reverse.followed_delay().is_none() {
+            normal["reverse"]["delay"] = TIME.write(&delays.1);
+        }
     }
 
     /// What is left of a flow's base RTT for its access links; `None` when it is too short.

@@ -6,8 +6,10 @@ use super::quantity::{
 use super::queue::QueueSpec;
 use super::reader::{Kind, Mistakes, Table, show};
 use super::{AppliesTo, Change, Jitter, Link, Loss, LossModel, LossPlace, Reorder};
+use crate::net::Trace;
 use cclab_algo::{Duration, Rate, Time};
 use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
 
 /// A link as written; what it leaves open is `None`.
 #[derive(Clone)]
@@ -24,8 +26,89 @@ pub(super) struct LinkSpec {
     reorder: Option<Reorder>,
     duplicate: f64,
     schedule: Vec<Change>,
+    followed: Followed,
     /// `loss`, `jitter`, `reorder` and `schedule` in normal form.
     normal: Map<String, Json>,
+}
+
+/// What a link follows.
+#[derive(Clone)]
+pub(super) enum Followed {
+    /// Its own rate, delay and changes.
+    Nothing,
+    /// What a trace says, and its own where that says nothing.
+    Trace(Arc<Trace>),
+    /// A trace with a mistake in it: nothing else is found wrong for that.
+    Unknown,
+}
+
+impl Followed {
+    /// Reads `trace`; where nothing is written, `unless` it is told.
+    pub(super) fn read(t: &mut Table, unless: Followed) -> Followed {
+        let followed = match t.peek("trace", &Or(NONE, Name)) {
+            Some(None) => Followed::Nothing,
+            Some(Some(name)) => {
+                let trace = t.traces().and_then(|traces| traces.find(&name, &t.field("trace")));
+                trace.map_or(Followed::Unknown, Followed::Trace)
+            }
+            None if t.raw("trace").is_some() => Followed::Unknown,
+            None => unless,
+        };
+        if let Some(trace) = followed.trace() {
+            t.put("trace", json!(trace.name));
+        }
+        followed
+    }
+
+    fn trace(&self) -> Option<&Arc<Trace>> {
+        if let Followed::Trace(trace) = self { Some(trace) } else { None }
+    }
+
+    /// The rate that it says; else that which `own` reads.
+    pub(super) fn rate<'t>(&self, t: &mut Table<'t>, own: impl FnOnce(&mut Table<'t>) -> Option<Rate>) -> Option<Rate> {
+        self.field(t, "rate", self.trace().and_then(|trace| trace.rate()).map(Some), UNKNOWN, own)
+    }
+
+    /// The delay that it says, at the start; else that which `own` reads.
+    pub(super) fn delay<'t>(
+        &self,
+        t: &mut Table<'t>,
+        own: impl FnOnce(&mut Table<'t>) -> Option<Duration>,
+    ) -> Option<Duration> {
+        self.field(t, "delay", self.says_delay().map(Some), Some(Duration::ZERO), own)
+    }
+
+    /// The delay at the start, if it is its matter.
+    pub(super) fn says_delay(&self) -> Option<Duration> {
+        self.trace().and_then(|trace| trace.delay())
+    }
+
+    fn field<'t, T>(
+        &self,
+        t: &mut Table<'t>,
+        name: &'static str,
+        said: Option<T>,
+        unknown: T,
+        own: impl FnOnce(&mut Table<'t>) -> T,
+    ) -> T {
+        match (self, said) {
+            (Followed::Trace(trace), Some(said)) => {
+                t.raw(name);
+                t.refuse(name, format!("does not apply: traces.{} says it", trace.name));
+                said
+            }
+            (Followed::Unknown, _) => {
+                t.raw(name);
+                unknown
+            }
+            _ => own(t),
+        }
+    }
+}
+
+/// Reads a rate that has to be there.
+pub(super) fn required_rate(t: &mut Table) -> Option<Rate> {
+    t.required("rate", &RATE, "\"100 Mbit/s\"").unwrap_or(UNKNOWN)
 }
 
 /// A loss as written; flows are known by their labels only once all are read.
@@ -73,13 +156,14 @@ impl LinkSpec {
             reorder: None,
             duplicate: 0.0,
             schedule: Vec::new(),
+            followed: Followed::Nothing,
             normal: Map::new(),
         }
     }
 
-    /// Reads the fields of a link out of `t`. Rate and delay are read by the caller.
-    pub(super) fn read(t: &mut Table, rate: Option<Rate>, delay: Option<Duration>) -> LinkSpec {
-        LinkSpec { rate, delay, queue: QueueSpec::before(rate), ..LinkSpec::ideal() }.overridden(t)
+    /// Reads the fields of a link out of `t`. What it follows, rate and delay are read by the caller.
+    pub(super) fn read(t: &mut Table, followed: Followed, rate: Option<Rate>, delay: Option<Duration>) -> LinkSpec {
+        LinkSpec { rate, delay, followed, queue: QueueSpec::before(rate), ..LinkSpec::ideal() }.overridden(t)
     }
 
     /// Reads `reverse`: what it leaves out is as in the forward direction.
@@ -87,21 +171,66 @@ impl LinkSpec {
         let mut r = t.table_or_empty("reverse");
         let mut spec = self.clone();
         let (rate, delay) = (r.peek("rate", &RATE), r.peek("delay", &TIME));
-        spec.rate = rate.unwrap_or(self.rate);
-        spec.delay = delay.or(self.delay);
+        self.read_reverse_trace(&mut spec, &mut r, (rate, delay));
         spec.queue = self.queue.moved(self.rate, spec.rate);
-        r.put("rate", RATE.write(&spec.rate));
-        r.put("delay", spec.delay.map_or(Json::Null, |delay| TIME.write(&delay)));
         let changes_own = self
             .schedule
             .iter()
             .any(|c| (rate.is_some() && c.rate.is_some()) || (delay.is_some() && c.delay.is_some()));
+        if spec.followed.trace().is_some() && !self.schedule.is_empty() {
+            spec.schedule.clear();
+            spec.normal.insert("schedule".into(), json!([]));
+        }
         if changes_own && r.raw("schedule").is_none() {
             r.mistake("schedule", "missing; the forward direction changes over time and this one differs from it: write its own changes, or [] for none");
         }
         let spec = spec.overridden(&mut r);
         t.put("reverse", r.finish());
         spec
+    }
+
+    /// What the reverse direction follows, its rate and its delay.
+    fn read_reverse_trace(&self, spec: &mut LinkSpec, r: &mut Table, own: (Option<Option<Rate>>, Option<Duration>)) {
+        let (rate, delay) = own;
+        let said = |followed: &Followed| {
+            let trace = followed.trace();
+            (trace.is_some_and(|trace| trace.rate().is_some()), trace.is_some_and(|trace| trace.delay().is_some()))
+        };
+        let (says_rate, says_delay) = said(&self.followed);
+        let differs = (rate.is_some() && says_rate) || (delay.is_some() && says_delay);
+        if differs && r.raw("trace").is_none() {
+            r.mistake("trace", "missing; the forward direction follows a trace and this one differs from it: write its own, or \"none\"");
+            return;
+        }
+        spec.followed = Followed::read(r, self.followed.clone());
+        if spec.followed.trace().is_none() && self.followed.trace().is_some() {
+            r.put("trace", json!(NONE));
+        }
+        let (says_rate_now, says_delay_now) = said(&spec.followed);
+        let advice = "the trace of the forward direction says it, and this one follows another or none";
+        spec.rate = spec.followed.rate(r, |r| {
+            if says_rate {
+                r.require("rate", advice);
+            }
+            rate.unwrap_or(self.rate)
+        });
+        spec.delay = spec.followed.delay(r, |r| {
+            if says_delay {
+                r.require("delay", advice);
+            }
+            delay.or(self.delay)
+        });
+        if !says_rate_now {
+            r.put("rate", RATE.write(&spec.rate));
+        }
+        if !says_delay_now {
+            r.put("delay", spec.delay.map_or(Json::Null, |delay| TIME.write(&delay)));
+        }
+    }
+
+    /// The delay at the start, where a trace says it.
+    pub(super) fn followed_delay(&self) -> Option<Duration> {
+        self.followed.says_delay()
     }
 
     /// This link with what `t` says about everything but rate and delay.
@@ -173,6 +302,9 @@ impl LinkSpec {
             self.normal.entry("schedule").or_insert(json!([]));
             return;
         };
+        if let Some(trace) = self.followed.trace().filter(|_| !list.is_empty()) {
+            t.mistake("schedule", format!("does not go with a trace, {}: write the changes there", trace.name));
+        }
         self.schedule.clear();
         let mut normal = Vec::new();
         for mut c in list {
@@ -216,6 +348,7 @@ impl LinkSpec {
             reorder: self.reorder,
             duplicate: self.duplicate,
             schedule: self.schedule.clone(),
+            trace: self.followed.trace().cloned(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Nodes and links, flows from node to node: `chain`, `cross` and `custom`.
 
 use super::flow::FlowSpec;
-use super::link::{LinkSpec, RATE, Surroundings, UNKNOWN};
+use super::link::{Followed, LinkSpec, Surroundings, required_rate};
 use super::network::{DIRECTIONS, Ends, Graph, Node, Path};
 use super::quantity::{Flag, Integer, Name, POSITIVE_TIME, TIME, Words};
 use super::reader::{Kind, Mistakes, Table, show};
@@ -70,18 +70,27 @@ impl Mesh {
 
     /// Reads the link of which a row is made, its delay given for one link or as the round trip of the row.
     fn read_row(&mut self, t: &mut Table, hops: Option<u64>) -> Option<(LinkSpec, LinkSpec)> {
-        let rate = t.required("rate", &RATE, "\"100 Mbit/s\"");
-        let (rtt, delay) = (t.peek("rtt", &POSITIVE_TIME), t.peek("delay", &TIME));
-        match (t.raw("rtt").is_some(), t.raw("delay").is_some()) {
-            (true, true) => t.mistake("rtt", format!("{} is given too; write one of them", t.field("delay"))),
-            (false, false) => t.require("delay", "write that of one link, e.g. \"10 ms\", or rtt for there and back"),
-            _ => {}
+        let followed = Followed::read(t, Followed::Nothing);
+        let rate = followed.rate(t, required_rate);
+        if followed.says_delay().is_some() {
+            t.refuse("rtt", "does not apply: a trace says the delay");
         }
-        let delay = delay.or(rtt.zip(hops).map(|(rtt, hops)| rtt / (2 * hops)));
-        if let Some(delay) = delay {
-            t.put("delay", TIME.write(&delay));
-        }
-        let forward = LinkSpec::read(t, rate.unwrap_or(UNKNOWN), delay);
+        let delay = followed.delay(t, |t| {
+            let (rtt, delay) = (t.peek("rtt", &POSITIVE_TIME), t.peek("delay", &TIME));
+            match (t.raw("rtt").is_some(), t.raw("delay").is_some()) {
+                (true, true) => t.mistake("rtt", format!("{} is given too; write one of them", t.field("delay"))),
+                (false, false) => {
+                    t.require("delay", "write that of one link, e.g. \"10 ms\", or rtt for there and back");
+                }
+                _ => {}
+            }
+            let delay = delay.or(rtt.zip(hops).map(|(rtt, hops)| rtt / (2 * hops)));
+            if let Some(delay) = delay {
+                t.put("delay", TIME.write(&delay));
+            }
+            delay
+        });
+        let forward = LinkSpec::read(t, followed, rate, delay);
         let reverse = forward.read_reverse(t);
         self.rtt = Some((forward.delay? + reverse.delay?) * hops?);
         Some((forward, reverse))
@@ -119,10 +128,11 @@ impl Mesh {
     /// One entry of `links`: a link in both directions, or in one.
     fn read_link(&mut self, l: &mut Table, pairs: &mut BTreeMap<(usize, usize), String>) {
         let ends = self.read_pair(l);
-        let rate = l.required("rate", &RATE, "\"100 Mbit/s\"");
-        let delay = l.required("delay", &TIME, "\"10 ms\"");
+        let followed = Followed::read(l, Followed::Nothing);
+        let rate = followed.rate(l, required_rate);
+        let delay = followed.delay(l, |l| l.required("delay", &TIME, "\"10 ms\""));
         let duplex = l.or("duplex", &Flag, true);
-        let forward = LinkSpec::read(l, rate.unwrap_or(UNKNOWN), delay);
+        let forward = LinkSpec::read(l, followed, rate, delay);
         let mut specs = vec![forward];
         if duplex {
             specs.push(specs[0].read_reverse(l));

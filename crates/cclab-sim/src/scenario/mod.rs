@@ -27,6 +27,7 @@ mod registry;
 mod resolved;
 mod session;
 mod tcp;
+mod trace;
 mod wifi;
 mod wireless;
 
@@ -37,6 +38,7 @@ pub use crate::world::config::*;
 pub use error::{Mistake, ScenarioError};
 pub use quantity::in_si;
 pub use registry::registry_json;
+pub use trace::normal_trace;
 
 use background::{BackgroundSpec, MAX_ENTRIES};
 use cclab_algo::Duration;
@@ -46,6 +48,7 @@ use quantity::{Integer, Name, POSITIVE_TIME, TIME};
 use reader::{Kind, Mistakes, Table};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+use trace::Traces;
 
 /// A commented example scenario, as TOML.
 pub fn example() -> &'static str {
@@ -97,7 +100,9 @@ struct Written {
 impl Written {
     /// Reads every field; `None` after some mistakes.
     fn read(json: &Json, mistakes: &Mistakes) -> Option<Written> {
-        let mut t = Table::new(String::new(), Some(json), mistakes);
+        let traces = Traces::new(json.get("traces").filter(|traces| !traces.is_null()), mistakes);
+        let mut t = Table::new(String::new(), Some(json), mistakes).with_traces(&traces);
+        t.raw("traces");
         let name = t.or("name", &Name, "scenario".into());
         let duration = t.required("duration", &POSITIVE_TIME, "\"60 s\"");
         let warmup = t.or("warmup", &TIME, Duration::ZERO);
@@ -111,6 +116,9 @@ impl Written {
         let flows = read_flows(&mut t, network.as_ref(), duration);
         let background = read_background(&mut t, network.as_ref(), duration);
         let record = record::read(&mut t, duration);
+        if let Some(traces) = traces.normal() {
+            t.put("traces", traces);
+        }
         let source = t.finish();
         Some(Written {
             name,

@@ -2,6 +2,7 @@
 //! its default, in normal form. So one pass over a table checks it, fills it in and knows its fields.
 
 use super::error::Mistake;
+use super::trace::Traces;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
 
@@ -54,6 +55,7 @@ pub(super) struct Table<'a> {
     /// Not a table, or one of an unknown kind: nothing in it is missing or unknown.
     forgiven: bool,
     mistakes: &'a Mistakes,
+    traces: Option<&'a Traces<'a>>,
 }
 
 impl<'a> Table<'a> {
@@ -72,7 +74,20 @@ impl<'a> Table<'a> {
             normal: Map::new(),
             forgiven: wrong.is_some(),
             mistakes,
+            traces: None,
         }
+    }
+    /// The same with what its links may follow.
+    pub(super) fn with_traces(self, traces: &'a Traces<'a>) -> Self {
+        Table { traces: Some(traces), ..self }
+    }
+    /// One inside this one.
+    fn inside(&self, path: String, json: Option<&'a Json>) -> Table<'a> {
+        Table { traces: self.traces, ..Table::new(path, json, self.mistakes) }
+    }
+    /// What links may follow.
+    pub(super) fn traces(&self) -> Option<&'a Traces<'a>> {
+        self.traces
     }
 
     /// The full name of a field.
@@ -159,12 +174,12 @@ impl<'a> Table<'a> {
     /// A table inside this one; hand what its `finish` gives to `put`.
     pub(super) fn table(&mut self, name: &'static str) -> Option<Table<'a>> {
         let json = self.raw(name)?;
-        Some(Table::new(self.field(name), Some(json), self.mistakes))
+        Some(self.inside(self.field(name), Some(json)))
     }
     /// A table inside this one, empty if it is not there.
     pub(super) fn table_or_empty(&mut self, name: &'static str) -> Table<'a> {
         let json = self.raw(name);
-        Table::new(self.field(name), json, self.mistakes)
+        self.inside(self.field(name), json)
     }
     /// A table inside this one of which nothing is given: what is written in its place is a name.
     pub(super) fn empty(&self, name: &str) -> Table<'a> {
@@ -176,7 +191,7 @@ impl<'a> Table<'a> {
         let path = self.field(name);
         match json.as_array() {
             Some(list) => {
-                let table = |(k, j)| Table::new(format!("{path}[{k}]"), Some(j), self.mistakes);
+                let table = |(k, j)| self.inside(format!("{path}[{k}]"), Some(j));
                 Some(list.iter().enumerate().map(table).collect())
             }
             None => {

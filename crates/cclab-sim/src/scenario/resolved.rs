@@ -8,16 +8,18 @@ use super::quantity::Words;
 use super::reader::Kind;
 use super::{
     AppliesTo, Arrivals, Background, Capture, Change, Crossing, Flow, Jitter, Limit, Link, Loss, LossModel, Medium,
-    Queue, Record, Reorder, Sampling, Scenario, Session, Traffic, link, radio, tcp as words,
+    Queue, Record, Reorder, Sampling, Scenario, Session, Traffic, link, radio, tcp as words, trace,
 };
 use crate::app::workload::{Page, Sizes, Variate};
 use crate::net::medium::config::{Area, GaussMarkov, Mac, Motion, Phy, Place, Propagation, Radio, Station, Waypoint};
 use crate::net::medium::mobility;
 use crate::net::queue::field::{Amount, Domain, Field, Value};
+use crate::net::{Course, Opportunities, Trace};
 use crate::tcp::{Config, DelayedAck, Ecn, Pacing, RtoConfig};
 use cclab_algo::params::{Given, Params};
 use cclab_algo::{Duration, Rate, Time, cc};
 use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 
 const SCHEMA: &str = "cclab.resolved/1";
 const PACKETS: Words<AppliesTo> = Words(&[("data", AppliesTo::Data), ("ack", AppliesTo::Ack), ("all", AppliesTo::All)]);
@@ -59,6 +61,7 @@ impl Scenario {
             "max_events": max_events,
             "nodes": nodes,
             "links": links.iter().map(link_json).collect::<Vec<_>>(),
+            "traces": traces_json(links),
             "media": media.iter().map(medium_json).collect::<Vec<_>>(),
             "crossings": crossings.iter().map(|Crossing { medium, from, to }| {
                 json!({ "medium": medium, "from": from.0, "to": to.0 })
@@ -107,8 +110,22 @@ fn bps(rate: Rate) -> u64 {
 }
 
 fn link_json(of: &Link) -> Json {
-    let Link { name, from, to, rate, delay, queue, overhead, loss, loss_place, jitter, reorder, duplicate, schedule } =
-        of;
+    let Link {
+        name,
+        from,
+        to,
+        rate,
+        delay,
+        queue,
+        overhead,
+        loss,
+        loss_place,
+        jitter,
+        reorder,
+        duplicate,
+        schedule,
+        trace,
+    } = of;
     json!({
         "name": name,
         "from": from,
@@ -128,7 +145,31 @@ fn link_json(of: &Link) -> Json {
         "schedule": schedule.iter().map(|Change { at: when, rate, delay }| {
             json!({ "at_s": at(*when), "rate_bps": rate.map(bps), "delay_s": delay.map(s) })
         }).collect::<Vec<_>>(),
+        "trace": trace.as_ref().map(|trace| &trace.name),
     })
+}
+
+/// What the links follow, each once.
+fn traces_json(links: &[Link]) -> Json {
+    let traces: BTreeMap<&str, &Trace> =
+        links.iter().filter_map(|link| link.trace.as_deref()).map(|trace| (trace.name.as_str(), trace)).collect();
+    let told = |trace: &Trace| match &trace.course {
+        Course::Opportunities(_) => json!({
+            "kind": "opportunities",
+            "bytes": Opportunities::BYTES,
+            "gaps_ms": trace::text(&trace.course).trim_start_matches("gaps "),
+        }),
+        Course::Changes { rates, delays } => json!({
+            "kind": "changes",
+            "rates": rates.iter().flat_map(|rates| rates.iter()).map(|step| {
+                json!([at(Time(step.from)), step.rate])
+            }).collect::<Vec<_>>(),
+            "delays": delays.iter().flat_map(|delays| delays.iter()).map(|&(from, delay)| {
+                json!([at(from), s(delay)])
+            }).collect::<Vec<_>>(),
+        }),
+    };
+    traces.into_iter().map(|(name, trace)| (name.to_string(), told(trace))).collect::<serde_json::Map<_, _>>().into()
 }
 
 fn queue_json(queue: &Queue) -> Json {

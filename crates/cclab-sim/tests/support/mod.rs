@@ -25,6 +25,7 @@ pub fn link(name: &str, rate: Option<u64>, delay: Duration) -> Link {
         reorder: None,
         duplicate: 0.0,
         schedule: vec![],
+        trace: None,
     }
 }
 

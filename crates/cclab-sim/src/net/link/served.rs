@@ -63,17 +63,17 @@ impl Link {
         let view = self.view(now, packet.size);
         let Way::Served(served) = &mut self.way else { unreachable!("only a served link takes in") };
         let taken = served.scheduler.enqueue(&view, *packet, &mut served.ledger);
-        let idle = !served.is_busy();
+        let idle = (!served.is_busy()).then(|| self.service.ready(now));
         if taken.is_ok() {
             served.count(1, packet.size);
         }
         self.settle(now);
-        if !idle {
+        if idle != Some(now) {
             self.note_queue(now);
         }
         match taken {
             Ok(()) => {
-                self.served().next.get_or_insert(now);
+                self.served().next = self.served().next.or(idle);
                 Outcome::Waiting { idle }
             }
             Err(reason) => self.drop(now, reason),
@@ -96,12 +96,13 @@ impl Link {
         if at >= self.from && now < self.to {
             self.measured.sojourn.record(now - at);
         }
-        let (_, end) = self.service.serve(now, u64::from(packet.size) + self.overhead);
+        let (_, end) = self.service.serve_waiting(now, u64::from(packet.size) + self.overhead);
         self.count_sent(now, end, &packet);
-        self.served().next = Some(end);
+        let again = self.service.again();
+        self.served().next = Some(again);
         let outcome =
             if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, &packet)) };
-        Some(Service { packet, outcome, free_at: (end < Time::NEVER).then_some(end) })
+        Some(Service { packet, outcome, free_at: (again < Time::NEVER).then_some(again) })
     }
 
     /// Counts what the scheduler has dropped and marked.
