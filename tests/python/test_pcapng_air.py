@@ -333,3 +333,17 @@ def test_there_must_be_stations() -> None:
             flows=[{"cc": "reno"}],
             record={"packets": "pcapng", "point": "air"},
         )
+
+
+def test_a_cts_to_oneself_reserves_what_follows(tmp_path: Path) -> None:
+    """IEEE 802.11-2012 §9.3.2.11: the receiver of the CTS is its sender, and its duration covers SIFS, data, SIFS, ACK."""
+    wireless = {"profile": "802.11g-mixed", "routing": "static", "arp": False}
+    _, file = capture(tmp_path, {"topology": "chain", "hops": 1, "wireless": wireless}, duration="200 ms")
+    packets = tshark(file)
+    found = 0
+    for cts, data, ack in zip(packets, packets[1:], packets[2:], strict=False):
+        if [p["wlan.fc.type_subtype"] for p in (cts, data, ack)] == [CTS, DATA, ACK]:
+            assert cts["wlan.ra"] == data["wlan.ta"]
+            assert int(cts["wlan.duration"]) == 10 + microseconds(data) + 10 + microseconds(ack)
+            found += 1
+    assert found > 20
