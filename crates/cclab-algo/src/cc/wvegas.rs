@@ -5,8 +5,8 @@
 //! α; the subflow's share of `total_alpha` is that of its rate. Judged by the mean RTT of a round, as Vegas in its paper; slow start
 //! is Linux'.
 //!
-//! Where we depart from the module: a round without any queue is no measure of the least delay (there 0 ≥ 2 · 0 halves W in a path
-//! without noise), and the rates of the siblings are their windows over their smoothed RTTs, not what they were when each was last
+//! Where we depart from the module: a queue of less than a segment of its own is none, so that such a round neither measures the least delay
+//! nor drains (there any two delays above zero, one more than twice the other, halve W, and so do 0 and 0), and the rates of the siblings are their windows over their smoothed RTTs, not what they were when each was last
 //! above its α.
 
 use super::reno::Reno;
@@ -130,6 +130,9 @@ impl WVegas {
 
     /// The queue is longer than it need be: others would measure too large a base RTT.
     fn drain(&mut self, w: &mut Window, rtt: Duration) {
+        if self.diff < 1.0 {
+            return;
+        }
         let delay = rtt - self.base_rtt;
         if self.least_delay == Duration::ZERO || delay < self.least_delay {
             self.least_delay = delay;
@@ -252,6 +255,14 @@ mod tests {
             assert_eq!(s.round(rtt), w, "{rtt} ms, {others}");
             assert!((s.law.alpha - alpha).abs() < 1e-9);
         }
+    }
+
+    /// A delay of microseconds is no queue, however many times as long as another.
+    #[test]
+    fn less_than_a_segment_is_no_queue() {
+        let mut s = Sender::new(20, Some(1));
+        assert_eq!([101, 104, 100, 103].map(|rtt| s.round(rtt)), [21.0, 22.0, 23.0, 24.0]);
+        assert_eq!(s.law.least_delay, Duration::ZERO);
     }
 
     /// Slow start ends with more than one in the queue, at ⌊W base/RTT⌋ + 1 as in the module: 40 · 100/160 + 1.
