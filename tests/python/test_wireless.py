@@ -179,6 +179,36 @@ def test_lost_frames_are_sent_again():
     assert result.flows["throughput_bps"][0] == pytest.approx(3e6, rel=0.01)
 
 
+def test_the_example_of_an_access_point_shows_what_waits_there():
+    scenario = cclab.Scenario.load(Path(__file__).parents[2] / "examples" / "wifi.toml").replace(duration="15 s")
+    assert scenario.run().flows["owd_p95_s"][3] > 0.2
+    queue = {"network.wifi.queue": {"discipline": "fq-codel"}}
+    assert scenario.replace(queue).run().flows["owd_p95_s"][3] < 0.04
+
+
+def test_noise_spoils_frames_by_their_signal():
+    """Free space, 100 m, 11 Mbit/s: errors of CCK's words (IEEE 802.15.2-2003), 1536 bytes to a frame."""
+    power, wavelength, snr = 0.28183815, 3e8 / 914e6, 5.45
+    noise = power * (wavelength / (4 * math.pi * 100)) ** 2 / snr
+    words = {4: 24, 6: 16, 8: 174, 10: 16, 12: 24, 16: 1}
+    symbol = sum(count * math.erfc(math.sqrt(distance * snr / 2)) / 2 for distance, count in words.items())
+    spoiled = 1 - (1 - 128 / 255 * symbol) ** (8 * 1536)
+    assert 0.1 < spoiled < 0.4
+    radio = {"propagation": "friis", "noise": f"{noise!r} W"}
+    stations = [{"distance": "100 m"}, {"distance": "10 m"}]
+    flows = [saturated("3 Mbit/s", station=0), saturated("1 Mbit/s", station=1)]
+    result = wifi({"profile": "802.11b", "stations": stations, **radio}, *flows)
+    attempts, retries = result.rows("stations")[0]["data"], result.rows("stations")[0]["data_retries"]
+    # of four packets three go far, 1/(1 - p) times each; near by there are no errors
+    share = 3 * spoiled / (1 - spoiled) / (3 / (1 - spoiled) + 1)
+    deviation = (share * (1 - share) / attempts) ** 0.5
+    assert retries / attempts == pytest.approx(share, abs=5 * deviation)
+    # seven attempts
+    lost = result.flows["packets_lost"].to_list()
+    assert lost[1] == 0
+    assert lost[0] <= 5 + 3 * spoiled**7 * result.flows["packets_received"][0]
+
+
 BLOATED = {"cc": "cubic", "start_jitter": "0 s"}
 
 

@@ -125,12 +125,16 @@ pub(super) fn mac_fields(mac: &Mac) -> Vec<Json> {
     fields
 }
 
-fn read_radio(t: &mut Table) -> Radio {
+/// Reads the radio: ns-2's, and whatever differs from it.
+pub(super) fn read_radio(t: &mut Table) -> Radio {
     let propagation = read_propagation(t);
     let mut radio = Radio { propagation, ..Radio::WAVELAN };
     let frequency = t.or("frequency", &FREQUENCY, LIGHT / radio.wavelength);
     radio.wavelength = LIGHT / frequency;
     radio.height = t.or("antenna_height", &POSITIVE_DISTANCE, radio.height);
+    radio.noise = t.or("noise", &Or("off", POWER), None);
+    // What is above the noise may be understood.
+    (radio.receive, radio.sense) = radio.noise.map_or((radio.receive, radio.sense), |noise| (noise * THERE, noise));
     radio.receive = t.or("receive_threshold", &POWER, radio.receive);
     for (range, field) in [("range", "power"), ("sense_range", "sense_threshold")] {
         if t.raw(range).is_some() && t.raw(field).is_some() {

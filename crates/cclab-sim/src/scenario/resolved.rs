@@ -188,7 +188,7 @@ fn queue_json(queue: &Queue) -> Json {
 
 fn medium_json(of: &Medium) -> Json {
     let Medium { name, stations, seed, connected, radio, mac, queue, routing, arp, ttl, infrastructure } = of;
-    let Radio { propagation, power, wavelength, height, receive, sense, capture } = radio;
+    let Radio { propagation, power, wavelength, height, receive, sense, capture, noise } = radio;
     let Mac {
         profile,
         phy,
@@ -236,6 +236,7 @@ fn medium_json(of: &Medium) -> Json {
             "receive_threshold_w": receive,
             "sense_threshold_w": sense,
             "capture": capture,
+            "noise_w": noise,
         },
         "mac": {
             "profile": profile,

@@ -3,11 +3,11 @@
 use super::link::Surroundings;
 use super::mesh::MAX_NODES;
 use super::network::Node;
-use super::quantity::{Integer, Or, POSITIVE_RATE, Probability};
+use super::quantity::{Integer, Or, POSITIVE_DISTANCE, POSITIVE_RATE, Probability};
 use super::queue::QueueSpec;
 use super::radio;
 use super::reader::Table;
-use crate::net::medium::config::{Medium, Motion, Place, Radio, Routing, Station};
+use crate::net::medium::config::{Medium, Motion, Place, Routing, Station};
 use crate::net::medium::routing::direct;
 use crate::net::queue::{Limit, Queue};
 use cclab_algo::math;
@@ -25,7 +25,7 @@ pub(super) struct Wifi {
     queues: Vec<Option<QueueSpec>>,
 }
 
-/// From the access point to its stations, m: all the same, so that no frame captures another one there.
+/// From the access point to its stations, m, unless it is said: all the same, so that no frame captures another one there.
 const DISTANCE: f64 = 5.0;
 const STATIONS: Integer = Integer { min: 1, max: MAX_NODES as u64 };
 /// A flow's station, unless it says which: the next one.
@@ -37,7 +37,8 @@ impl Wifi {
         let mut w = t.table("wifi")?;
         let mac = radio::read_mac(&mut w, "802.11g");
         let queue = radio::read_queue(&mut w, &mac);
-        let mut queues = vec![None];
+        let radio = radio::read_radio(&mut w);
+        let (mut queues, mut distances) = (vec![None], Vec::new());
         let list = w.raw("stations").is_some_and(Json::is_array);
         let mut stations = vec![Station::new(0, Motion::Standing(Place::default()))];
         if list {
@@ -45,6 +46,7 @@ impl Wifi {
             for mut s in w.tables("stations").unwrap_or_default() {
                 let rate = s.or("rate", &POSITIVE_RATE, mac.data_rate);
                 radio::check_rate(&s, "rate", rate, &mac);
+                distances.push(s.or("distance", &POSITIVE_DISTANCE, DISTANCE));
                 let loss = s.or("loss", &Probability, 0.0);
                 queues.push(s.raw("queue").is_some().then(|| queue.clone().overridden(&mut s, Some(rate))));
                 stations.push(Station { rate: Some(rate), loss, ..stations[0].clone() });
@@ -60,9 +62,11 @@ impl Wifi {
         }
         t.put("wifi", w.finish());
         let count = stations.len() - 1;
+        distances.resize(count, DISTANCE);
         for (k, station) in stations.iter_mut().enumerate().skip(1) {
             let angle = TAU * (k - 1) as f64 / count as f64;
-            let place = Place { x: DISTANCE * math::cos(angle), y: DISTANCE * math::sin(angle) };
+            let distance = distances[k - 1];
+            let place = Place { x: distance * math::cos(angle), y: distance * math::sin(angle) };
             station.motion = Motion::Standing(place);
         }
         stations[0].rate = stations.iter().filter_map(|station| station.rate).max();
@@ -71,7 +75,7 @@ impl Wifi {
             stations,
             seed: None,
             connected: false,
-            radio: Radio::WAVELAN,
+            radio,
             mac,
             routing: Routing::new(&direct::ENTRY),
             queue: Queue::DropTail { limit: Limit::UNLIMITED },

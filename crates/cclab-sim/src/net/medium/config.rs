@@ -227,6 +227,8 @@ pub struct Radio {
     pub sense: f64,
     /// How many times stronger a frame must be than one that comes later, to survive it.
     pub capture: f64,
+    /// Noise over the channel, that of the receiver included, W; `None`: it spoils nothing.
+    pub noise: Option<f64>,
 }
 
 impl Radio {
@@ -239,6 +241,7 @@ impl Radio {
         receive: 3.652e-10,
         sense: 1.559e-11,
         capture: 10.0,
+        noise: None,
     };
 }
 

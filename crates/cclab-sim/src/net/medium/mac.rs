@@ -76,6 +76,7 @@ pub(super) struct Transmission {
 /// The frame that a station is trying to send.
 struct Service {
     item: Item,
+    rate: Rate,
     airtime: Duration,
     /// How long its acknowledgement is on the air.
     ack: Duration,
@@ -344,7 +345,7 @@ impl Medium {
         let announced = announced.then_some(self.mac.protection);
         station.sequence = station.sequence.wrapping_add(1) & 0xfff;
         let sequence = station.sequence;
-        station.service = Some(Service { item, airtime, ack, announced, sequence, arrived: false });
+        station.service = Some(Service { item, rate, airtime, ack, announced, sequence, arrived: false });
         station.ear.settle(now, &self.timing);
         if station.ear.backoff_end(&self.timing).is_some_and(|end| end <= now) {
             station.ear.stop_backoff();
@@ -433,7 +434,13 @@ impl Medium {
         transmission.asked = 0;
         let for_all = to == EVERYBODY || (self.overhears && matches!(kind, Kind::Data { .. }));
         let is_data = matches!(kind, Kind::Data { .. }) && to != EVERYBODY;
-        let lost = self.losses.as_mut().is_some_and(|losses| is_data && losses.draw(at, to as usize));
+        let mut lost = self.losses.as_mut().is_some_and(|losses| is_data && losses.draw(at, to as usize));
+        let data = match (&station.service, kind) {
+            (Some(service), Kind::Data { .. }) => Some((service.rate, self.mac.header + service.item.size)),
+            _ => None,
+        };
+        // A frame that is lost is sensed, and not understood.
+        let weak = 0.5 * (self.radio.sense + self.timing.receive);
         let neighbours = self.reach.around(now, at);
         if self.stations.len() > FEW_STATIONS {
             neighbours.iter().for_each(|n| prefetch(&self.stations[n.station as usize].ear, size_of::<Ear>()));
@@ -448,10 +455,18 @@ impl Medium {
                 }
             }
             if lost && neighbour.station == to {
-                power = power.min(0.5 * (self.radio.sense + self.timing.receive));
+                power = power.min(weak);
             }
             let end = start + airtime;
-            let concerned = (neighbour.station == to || for_all) && power >= self.timing.receive;
+            let mut concerned = (neighbour.station == to || for_all) && power >= self.timing.receive;
+            if concerned
+                && let (Some(noise), Some((rate, bytes))) = (&mut self.noise, data)
+                && noise.spoils(self.mac.phy, rate, bytes, power)
+            {
+                lost |= neighbour.station == to;
+                power = weak;
+                concerned = false;
+            }
             if concerned {
                 transmission.ears.push((end, neighbour.station));
             }

@@ -10,6 +10,7 @@ mod diary;
 mod interface_queue;
 mod mac;
 pub mod mobility;
+mod noise;
 mod notices;
 pub mod profile;
 mod propagation;
@@ -34,6 +35,7 @@ use cclab_algo::{Duration, Rate, Time};
 use diary::Diary;
 use interface_queue::{Content, InterfaceQueue, Item};
 use mac::{Airtimes, Losses, Station, Timing, Transmission};
+use noise::Noise;
 use notices::{Effect, Notifier};
 use reach::Reach;
 use routing::{Action, Context, Message, Routing};
@@ -193,6 +195,7 @@ pub struct Medium {
     /// Of each station's data frames.
     rates: Vec<Rate>,
     losses: Option<Losses>,
+    noise: Option<Noise>,
     shadows: Option<Stream>,
     stations: Vec<Station>,
     routers: Vec<Router>,
@@ -260,6 +263,7 @@ impl Medium {
             reach,
             rates: medium.stations.iter().map(|station| station.rate.unwrap_or(mac.data_rate)).collect(),
             losses: Losses::new(&medium.stations, Stream::new(seed, &format!("medium/{name}/losses"))),
+            noise: radio.noise.map(|power| Noise::new(power, Stream::new(seed, &format!("medium/{name}/noise")))),
             shadows: (radio.deviation() > 0.0).then(|| Stream::new(seed, &format!("medium/{name}/shadows"))),
             before: vec![table::Snapshot::default(); stations.len()],
             stations,

@@ -289,7 +289,7 @@ fn short_guard(bits: u64) -> u64 {
     (bits * 100 + 18) / 36 * 100_000
 }
 
-fn is_cck(rate: Rate) -> bool {
+pub(super) fn is_cck(rate: Rate) -> bool {
     matches!(rate.0, 1_000_000 | 2_000_000 | 5_500_000 | 11_000_000)
 }
 
