@@ -180,7 +180,9 @@ def test_lost_frames_are_sent_again():
 
 
 def test_the_example_of_an_access_point_shows_what_waits_there():
-    scenario = cclab.Scenario.load(Path(__file__).parents[2] / "examples" / "wifi.toml").replace(duration="15 s")
+    scenario = cclab.Scenario.load(Path(__file__).parents[2] / "examples" / "access-point.toml").replace(
+        duration="15 s"
+    )
     assert scenario.run().flows["owd_p95_s"][3] > 0.2
     queue = {"network.wifi.queue": {"discipline": "fq-codel"}}
     assert scenario.replace(queue).run().flows["owd_p95_s"][3] < 0.04

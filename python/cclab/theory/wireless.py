@@ -13,7 +13,7 @@ send, all hear each other, and nothing is lost but by collision (Bianchi, JSAC 1
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 RTS_BYTES, CTS_BYTES, ACK_BYTES = 20, 14, 14
@@ -52,6 +52,11 @@ class Dsss:
         """SIFS and two slots."""
         return self.sifs + 2 * self.slot
 
+    @property
+    def eifs(self) -> float:
+        """SIFS, an ACK at 1 Mbit/s and DIFS: what follows a frame that nobody understood (§9.2.10)."""
+        return self.sifs + self.preamble + 8 * ACK_BYTES / 1e6 + self.difs
+
     def control_s(self, size: int) -> float:
         """Time on the air of an RTS, CTS or ACK."""
         return self.preamble + 8 * size / self.basic_rate
@@ -81,6 +86,45 @@ class Dsss:
 
 DSSS = Dsss()
 """2 Mbit/s over a basic rate of 1 Mbit/s, with RTS and CTS, and ns-2's header."""
+
+
+@dataclass(frozen=True)
+class Ofdm(Dsss):
+    """The OFDM PHY of 802.11g among its like (IEEE 802.11-2012, clause 19).
+
+    Attributes:
+        extension: Behind each frame; 802.11a has none, and a SIFS of 16 µs.
+
+    >>> round(Ofdm().data_s(1500) * 1e6), round(Ofdm().control_s(ACK_BYTES) * 1e6)
+    (254, 34)
+    """
+
+    data_rate: float = 54e6
+    basic_rate: float = 24e6
+    header: int = 36
+    rts: bool = False
+    slot: float = 9e-6
+    preamble: float = 20e-6
+    window: int = 16
+    stages: int = 6
+    extension: float = 6e-6
+
+    @property
+    def eifs(self) -> float:
+        """The same with an ACK at 6 Mbit/s."""
+        return self.sifs + self._frame_s(ACK_BYTES, 6e6) + self.difs
+
+    def control_s(self, size: int) -> float:
+        """Time on the air of an RTS, CTS or ACK."""
+        return self._frame_s(size, self.basic_rate)
+
+    def data_s(self, packet: int) -> float:
+        """Time on the air of a data frame around a packet."""
+        return self._frame_s(packet + self.header, self.data_rate)
+
+    def _frame_s(self, size: int, rate: float) -> float:
+        symbols = -(-(16 + 8 * size + 6) // round(4e-6 * rate))  # of 4 µs
+        return self.preamble + 4e-6 * symbols + self.extension
 
 
 def bianchi(n: int, phy: Dsss = DSSS, attempts: int | None = None) -> tuple[float, float]:
@@ -116,6 +160,35 @@ def saturation_bps(n: int, payload: int, phy: Dsss = DSSS, attempts: int | None 
     some, one = 1 - (1 - tau) ** n, n * tau * (1 - tau) ** (n - 1)
     slot = (1 - some) * phy.slot + one * phy.success_s(payload) + (some - one) * phy.collision_s(payload)
     return one * 8 * payload / slot
+
+
+def cell_bps(cell: Sequence[Dsss], packet: int) -> float:
+    """What each station of a saturated cell gets, in packets' bits: eq. 13 where stations have rates of their own.
+
+    A collision lasts as long as the longest of its frames, and EIFS; Bianchi has DIFS there.
+
+    >>> fast = Dsss(11e6, 2e6, 36, rts=False)
+    >>> slow = Dsss(1e6, 1e6, 36, rts=False)
+    >>> round(cell_bps([fast, fast], 1500) / 1e6, 2), round(cell_bps([fast, slow], 1500) / 1e6, 2)
+    (3.27, 0.77)
+    """
+    n, phy = len(cell), cell[0]
+    tau, _ = bianchi(n, phy)
+    one = tau * (1 - tau) ** (n - 1)
+    lost = sorted(station.data_s(packet) + station.eifs for station in cell)
+    slot = (1 - tau) ** n * phy.slot + one * sum(station.success_s(packet) for station in cell)
+    slot += sum(s * tau * (1 - tau) ** (n - 1 - k) * (1 - (1 - tau) ** k) for k, s in enumerate(lost))
+    return one * 8 * packet / slot
+
+
+def heusse_bps(n: int, packet: int, fast: Dsss, slow: Dsss) -> float:
+    """What each of n saturated stations gets of which one is slow, in packets' bits (Heusse et al., 2003)."""
+    window = fast.window - 1
+    collision = 1 - (1 - 1 / window) ** (n - 1)
+    contention = fast.slot * (1 + collision) / (2 * n) * window
+    t_fast, t_slow = (phy.success_s(packet) - 2 * phy.propagation + contention for phy in (fast, slow))
+    jam = 2 / n * t_slow + (1 - 2 / n) * t_fast
+    return 8 * packet / ((n - 1) * t_fast + t_slow + n * collision * jam)
 
 
 def stop_and_wait_bps(hops: int, payload: int = 1460, headers: int = 40, phy: Dsss = DSSS) -> float:
