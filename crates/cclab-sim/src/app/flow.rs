@@ -5,11 +5,12 @@ mod table;
 use super::Cbr;
 use super::config::{self, Traffic};
 use super::onoff::{Datagrams, OnOff};
+use super::receiving::Receiving;
 use super::socket::{Kind, Processing, Socket, Transport};
 use crate::net::{FlowTally, Route};
 use crate::tcp::{Config, Endpoint, Pacing};
 use crate::wire::SocketId;
-use cclab_algo::cc::{Context, Entry};
+use cclab_algo::cc::{Context, Entry, Notices};
 use cclab_algo::params::Given;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
@@ -247,7 +248,8 @@ fn open(ends: [Transport; 2], index: usize, routes: [Route; 2], transfers: bool,
     first
 }
 
-/// Both ends of a connection that opens at `start`, with streams for the laws of source and destination.
+/// Both ends of a connection that opens at `start`, with streams for the laws of source and destination. The destination sends no
+/// data, so that no law is made for it but one that hears of its route, or one of somebody else's, who may count on being told.
 pub(super) fn connection(
     config: &Arc<Config>,
     cc: &Entry,
@@ -266,9 +268,12 @@ pub(super) fn connection(
         };
         cc.make(&cx, params).expect("a scenario's parameters are checked")
     };
+    let sender = law(source);
+    let hears = cc.needs_interpreter() || sender.notices() != Notices::None;
+    let receiver = if hears { law(destination) } else { Box::new(Receiving::beside(&*sender)) };
     [
-        Transport::Tcp(Endpoint::connect(Arc::clone(config), law(source), start)),
-        Transport::Tcp(Endpoint::listen(Arc::clone(config), law(destination))),
+        Transport::Tcp(Endpoint::connect(Arc::clone(config), sender, start)),
+        Transport::Tcp(Endpoint::listen(Arc::clone(config), receiver)),
     ]
 }
 

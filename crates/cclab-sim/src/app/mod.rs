@@ -6,6 +6,7 @@ pub mod config;
 mod flow;
 mod meter;
 mod onoff;
+mod receiving;
 mod session;
 mod socket;
 pub mod workload;

@@ -502,7 +502,7 @@ impl Simulation {
         }
     }
 
-    /// Whether a transfer is complete, and was not before.
+    /// Whether a transfer is complete at its source; notes when it first was, at either end.
     fn note_finished(&mut self, now: Time, index: usize) -> bool {
         let flow = &mut self.flows[index];
         flow.note_finished(now, &self.sockets[flow.sockets()])
@@ -652,6 +652,7 @@ impl Simulation {
         let lost = |place| self.network.lost(self.own + place);
         let measured_s = self.end.since(self.warmup).as_secs_f64();
         let (background, fct) = self.background.summaries(connections, sockets, lost, measured_s);
+        self.sockets = Vec::new(); // of many flows they take more memory than the table of links, which comes next
         Ok(RunResult {
             background,
             fct,
