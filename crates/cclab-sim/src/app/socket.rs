@@ -72,8 +72,20 @@ impl Transport {
 
 impl Socket {
     /// How many of its bytes a packet that arrives is likely to need, and a timer, which most often finds nothing due.
-    pub(crate) const PACKETS_NEED: usize = 768;
+    pub(crate) const DATA_NEED: usize = 768;
+    pub(crate) const ACKS_NEED: usize = size_of::<Socket>();
     pub(crate) const TIMERS_NEED: usize = 256;
+
+    /// Asks for what a packet is likely to need of its heap; the socket itself was asked for a packet before.
+    #[inline]
+    pub(crate) fn fetch_heap(&self) {
+        self.meter.delay.fetch();
+        if self.is_source
+            && let Transport::Tcp(endpoint) = &self.transport
+        {
+            endpoint.fetch_heap();
+        }
+    }
 
     /// A socket of `flow`, which sends to `peer`.
     pub(crate) fn new(transport: Transport, flow: u32, peer: SocketId, route: Route, is_source: bool) -> Socket {

@@ -30,7 +30,7 @@ pub use trace::{Course, Opportunities, Trace};
 use crate::engine::{Wheel, prefetch};
 use crate::measure::table::{Store, Text};
 use crate::measure::{EventKind, PacketLog};
-use crate::wire::{Packet, SocketId};
+use crate::wire::{Packed, Packet};
 use cclab_algo::Time;
 use cclab_algo::cc::Notices;
 use delay::{Count, DelayLine};
@@ -291,22 +291,22 @@ impl Network {
         self.carry(now, packet, sink)
     }
 
-    /// Fetches what the next packets of a line will meet there where it ends; the socket that one of them is for.
-    pub(crate) fn look_ahead(&self, event: Event) -> Option<SocketId> {
+    /// Fetches what the next packets of a line will meet there where it ends; the next packet but one, and the one after that.
+    #[inline]
+    pub(crate) fn look_ahead(&self, event: Event) -> Option<[&Packed; 2]> {
         let Event::Line(index) = event else { return None };
         let line = match &self.links[index as usize] {
             Hop::Link(link) => &link.line,
             Hop::Delay(line) => line.pipe()?,
             Hop::Medium(_) => return None,
         };
-        if let Some(packet) = line.ahead(1)
-            && let Some(hop) = self.links.get(self.routes[packet.next() as usize] as usize)
-        {
+        let near = line.ahead(1)?;
+        if let Some(hop) = self.links.get(self.routes[near.next() as usize] as usize) {
             prefetch(hop, size_of::<Hop>());
         }
-        let packet = line.ahead(2)?;
-        prefetch(&self.routes[packet.next() as usize], size_of::<u32>());
-        Some(packet.to())
+        let far = line.ahead(2)?;
+        prefetch(&self.routes[far.next() as usize], size_of::<u32>());
+        Some([near, far])
     }
 
     /// Takes a packet on from hop to hop; whether it reaches its host at once.

@@ -303,9 +303,11 @@ impl Simulation {
         match event {
             Event::Net(event) => {
                 if self.looks_ahead
-                    && let Some(socket) = self.network.look_ahead(event)
+                    && let Some([near, far]) = self.network.look_ahead(event)
                 {
-                    prefetch(&self.sockets[socket.index()], Socket::PACKETS_NEED);
+                    self.sockets[near.to().index()].fetch_heap();
+                    let needs = if far.payload() > 0 { Socket::DATA_NEED } else { Socket::ACKS_NEED };
+                    prefetch(&self.sockets[far.to().index()], needs);
                 }
                 let mut packet = Packet::udp(0, now, 0, 0);
                 if self.network.on_event(now, event, &mut packet, &mut self.events) {

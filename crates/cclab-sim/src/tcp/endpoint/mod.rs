@@ -377,6 +377,12 @@ impl Endpoint {
         self.snd.next_timer().min(self.rcv.deadline).min(self.handshake.deadline).min(self.time_wait_ends)
     }
 
+    /// Asks for what an ACK is likely to need of the heap.
+    #[inline]
+    pub(crate) fn fetch_heap(&self) {
+        self.snd.fetch_heap();
+    }
+
     /// The application writes `bytes` more; `u64::MAX` for a bulk source without end.
     pub fn write(&mut self, _now: Time, bytes: u64) {
         self.snd.write(bytes);

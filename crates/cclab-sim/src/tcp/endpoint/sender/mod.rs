@@ -5,6 +5,7 @@
 use super::super::{Config, Pacing, Recovery};
 use super::ecn::Style;
 use super::{Info, State, Stats, timestamp};
+use crate::engine::prefetch;
 use crate::wire::{Flags, Segment};
 use cclab_algo::cc::{AckEvent, CongestionControl, EcnUse, EstablishedEvent, Feedback, OneWay, Phase, RestartEvent};
 use cclab_algo::params::Flavour;
@@ -316,6 +317,13 @@ impl Sender {
     /// The window that governs sending now.
     fn cwnd(&self) -> u64 {
         if self.episode.reduces() { self.recovery_window() } else { self.law.cwnd() }
+    }
+
+    /// Asks for the law and the first segments in flight.
+    #[inline]
+    pub fn fetch_heap(&self) {
+        prefetch(self.law.as_dyn(), 512);
+        self.board.fetch();
     }
 
     /// A segment arrives.

@@ -6,6 +6,7 @@
 //! is wrong.
 
 use super::rate::Stamp;
+use crate::engine::prefetch;
 use cclab_algo::{Duration, Time};
 
 /// A segment in flight.
@@ -284,6 +285,13 @@ impl Scoreboard {
     /// Whether anything is SACKed, lost, or sent again.
     pub fn is_troubled(&self) -> bool {
         self.marks.as_ref().is_some_and(|marks| marks.any())
+    }
+    /// Asks for the records of the first segments.
+    #[inline]
+    pub fn fetch(&self) {
+        if let Some(first) = self.ring.get(self.place(self.head)..) {
+            prefetch(first, 128);
+        }
     }
     pub fn is_empty(&self) -> bool {
         self.head == self.tail
