@@ -33,6 +33,11 @@ CASES: dict[str, dict[str, Any]] = {
     "flows-10": _case("flows-10", 10, "1 Gbit/s", "50 ms", "1 BDP", "10 s"),
     "flows-100": _case("flows-100", 100, "1 Gbit/s", "50 ms", "1 BDP", "10 s"),
     "flows-1000": _case("flows-1000", 1000, "1 Gbit/s", "50 ms", "1 BDP", "10 s"),
+    # One connection over two paths, which share the bottleneck: its packets are those of both.
+    "two-paths": {
+        **_case("two-paths", 1, "1 Gbit/s", "50 ms", "1 BDP", "10 s"),
+        "flows": [{"cc": "cubic", "paths": [{"rtt": "50 ms"}, {"rtt": "80 ms"}]}],
+    },
     # Samples of 100,000 flows and 400,002 links would be what is measured.
     "flows-100k": _case("flows-100k", 100_000, "10 Gbit/s", "50 ms", "1 BDP", "5 s") | {"record": {"samples": "off"}},
 }

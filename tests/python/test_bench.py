@@ -14,7 +14,7 @@ KEYS = [
 
 
 def test_cases_are_scenarios():
-    assert list(bench.CASES) == ["single-800M", "flows-10", "flows-100", "flows-1000", "flows-100k"]
+    assert list(bench.CASES) == ["single-800M", "flows-10", "flows-100", "flows-1000", "two-paths", "flows-100k"]
     for case in bench.CASES.values():
         assert Scenario.from_dict(case)
 

@@ -37,6 +37,14 @@ fn udp() -> Scenario {
     scenario
 }
 
+/// One connection over two paths that share the bottleneck: its packets are those of both.
+fn two_paths() -> Scenario {
+    let text = "duration = '10 s'\nrecord = { samples = 'off' }\n\
+                network = { rate = '1 Gbit/s', rtt = '50 ms', queue = { limit = '1 BDP' } }\n\
+                flows = [{ cc = 'cubic', paths = [{ rtt = '50 ms' }, { rtt = '80 ms' }] }]";
+    Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}"))
+}
+
 /// One flow at 250 Mbit/s beside web users that come to 10 % of it.
 fn busy(duration: &str) -> Scenario {
     let text = format!(
@@ -89,7 +97,7 @@ type Build = fn() -> Scenario;
 
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
-    let cases: [(&str, Build); 14] = [
+    let cases: [(&str, Build); 15] = [
         ("udp-800M", udp),
         ("single-800M-reno", || dumbbell("reno", 1, 800_000_000, 100, 60.0, true)),
         ("single-800M-reno-no-ssthresh", || dumbbell("reno", 1, 800_000_000, 100, 60.0, false)),
@@ -97,6 +105,7 @@ fn main() {
         ("single-800M-cubic-no-ssthresh", || dumbbell("cubic", 1, 800_000_000, 100, 60.0, false)),
         ("flows-10", || dumbbell("cubic", 10, 1_000_000_000, 50, 10.0, true)),
         ("flows-100", || dumbbell("cubic", 100, 1_000_000_000, 50, 10.0, true)),
+        ("two-paths", two_paths),
         ("flows-1000", || dumbbell("cubic", 1000, 1_000_000_000, 50, 10.0, true)),
         ("background-web-10%", || busy("600 s")),
         ("background-web-10%-one-minute", || busy("60 s")),

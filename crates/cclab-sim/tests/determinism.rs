@@ -15,8 +15,12 @@ fn ms(n: u64) -> Duration {
 
 /// Datagrams through everything that a link can do to them: nothing here depends on TCP.
 fn datagrams() -> Scenario {
-    let change =
-        |s, rate| Change { at: Time::ZERO + Duration::from_secs(s), rate: Some(Rate(rate)), delay: Some(ms(s)) };
+    let change = |s, rate| Change {
+        at: Time::ZERO + Duration::from_secs(s),
+        rate: Some(Rate(rate)),
+        delay: Some(ms(s)),
+        up: None,
+    };
     let losses = [
         LossModel::GilbertElliott { p: 0.01, r: 0.3, good: 0.001, bad: 0.4 },
         LossModel::Bernoulli { p: 0.01 },

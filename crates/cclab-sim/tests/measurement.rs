@@ -149,7 +149,7 @@ fn time_means_agree_with_samples_on_change() {
 
 /// A lossy path that is out from 2 to 4 s and from 12 to 14 s, and a flow for which that means timeouts.
 fn troubled() -> Scenario {
-    let change = |s: u64, rate| Change { at: Time::ZERO + ms(s * 1000), rate: Some(Rate(rate)), delay: None };
+    let change = |s: u64, rate| Change { at: Time::ZERO + ms(s * 1000), rate: Some(Rate(rate)), delay: None, up: None };
     let schedule = [(2, 0), (4, 1_500_000), (12, 0), (14, 1_500_000)].map(|(at, rate)| change(at, rate)).to_vec();
     let loss = vec![Loss { applies_to: AppliesTo::Data, model: LossModel::Bernoulli { p: 0.01 } }];
     let there = Link { schedule, loss, loss_place: LossPlace::AfterLink, ..link("there", Some(1_500_000), ms(20)) };

@@ -2,35 +2,199 @@
 
 mod support;
 
+use cclab_algo::cc;
+use cclab_sim::app::scheduler;
 use cclab_sim::scenario::Scenario;
 use cclab_sim::world::RunResult;
+use proptest::prelude::*;
+use std::fmt::Write;
 use support::run;
 
-/// Two disjoint paths from `a` to `b`, of these rates (Mbit/s) and RTTs (ms), and a flow over both with these fields.
-fn two_paths(paths: [(f64, u32); 2], seconds: u32, flow: &str) -> RunResult {
-    let [first, second] = paths.map(|(rate, rtt)| format!("rate = '{rate} Mbit/s', delay = '{} us'", rtt * 250));
-    let links = |via: &str, link: &str| {
-        format!("{{ from = 'a', to = '{via}', {link} }}, {{ from = '{via}', to = 'b', {link} }}")
-    };
-    let toml = format!(
-        "duration = '{seconds} s'\nwarmup = '{} s'\nrecord = {{ samples = 'off' }}\n\
-         network = {{ topology = 'custom', nodes = ['a', 'x', 'y', 'b'], links = [{}, {}] }}\n\
-         [[flows]]\npaths = [['a', 'x', 'b'], ['a', 'y', 'b']]\n{flow}",
-        seconds / 5,
-        links("x", &first),
-        links("y", &second),
+/// Payload of a full packet of 1500 bytes beside a DSS option.
+const PAYLOAD: f64 = 1428.0;
+
+/// Disjoint paths from `a` to `b`, each with these fields of its links, and a flow over all of them.
+fn paths(duration: &str, links: &[String], flow: &str) -> Scenario {
+    let mut toml = format!(
+        "duration = '{duration}'\nrecord = {{ samples = 'off' }}\n[network]\ntopology = 'custom'\nnodes = ['a', 'b'{}]\n",
+        (0..links.len()).map(|k| format!(", 'x{k}'")).collect::<String>(),
     );
-    run(&Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}")))
+    for (k, link) in links.iter().enumerate() {
+        let _ = write!(toml, "[[network.links]]\nfrom = 'a'\nto = 'x{k}'\n{link}\n");
+        let _ = write!(toml, "[[network.links]]\nfrom = 'x{k}'\nto = 'b'\nrate = '1 Gbit/s'\ndelay = '0 s'\n");
+    }
+    let routes: Vec<String> = (0..links.len()).map(|k| format!("['a', 'x{k}', 'b']")).collect();
+    let _ = write!(toml, "[[flows]]\npaths = [{}]\n{flow}", routes.join(", "));
+    Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}\n{toml}"))
 }
 
+/// A link of this rate, in Mbit/s, on a path of this RTT, in ms, with a BDP of buffer.
+fn link(rate: f64, rtt: u32) -> String {
+    format!("rate = '{rate} Mbit/s'\ndelay = '{} us'\nqueue = {{ limit = '{rtt} ms' }}", rtt * 500)
+}
+
+/// A flow without end with these fields over two paths (rate, RTT); the first fifth does not count.
+fn endless(first: (f64, u32), second: (f64, u32), seconds: u32, flow: &str) -> RunResult {
+    let mut scenario = paths(&format!("{seconds} s"), &[link(first.0, first.1), link(second.0, second.1)], flow);
+    scenario.warmup = scenario.duration / 5;
+    run(&scenario)
+}
+
+/// Of equal paths it does not matter who is chosen, and both are full.
 #[test]
-fn both_paths_are_used() {
-    for scheduler in ["min-rtt", "round-robin"] {
-        let result = two_paths([(10.0, 40), (10.0, 40)], 20, &format!("cc = 'reno'\nscheduler = '{scheduler}'"));
+fn equal_paths_are_used_alike() {
+    let goodput = |scheduler: &str| {
+        let path = (10.0, 40);
+        let result = endless(path, path, 60, &format!("cc = 'cubic'\nscheduler = '{scheduler}'"));
         let session = result.sessions.row(0);
-        // 1428 of 1500 bytes are payload beside a DSS option.
-        let most = 2.0 * 10e6 * 1428.0 / 1500.0;
-        assert!((0.9..=1.0).contains(&(session.goodput_bps / most)), "{scheduler}: {session:?}");
-        assert_eq!((session.duplicate_bytes, session.reinjected_bytes), (0, 0));
+        assert_eq!((session.duplicate_bytes, session.reinjected_bytes), (0, 0), "{scheduler}");
+        assert!((result.jain - 1.0).abs() < 1e-9, "a session counts once");
+        session.goodput_bps
+    };
+    let (by_rtt, in_turn) = (goodput("min-rtt"), goodput("round-robin"));
+    assert!((by_rtt / in_turn - 1.0).abs() < 0.02, "{by_rtt}, {in_turn}");
+    let most = 2.0 * 10e6 * PAYLOAD / 1500.0;
+    assert!((0.97..1.001).contains(&(by_rtt / most)), "{by_rtt} of {most}");
+}
+
+/// Each byte on both: the goodput of the better path, the delay of the shorter, and equal paths bring everything twice.
+#[test]
+fn redundant_is_as_good_as_the_best_path() {
+    let flow = "cc = 'cubic'\nscheduler = 'redundant'";
+    let result = endless((10.0, 40), (4.0, 40), 60, flow);
+    let best = 10e6 * PAYLOAD / 1500.0;
+    let found = result.sessions.row(0).goodput_bps / best;
+    assert!((0.97..1.02).contains(&found), "{found}");
+
+    let equal = endless((10.0, 40), (10.0, 40), 60, flow);
+    let session = equal.sessions.row(0);
+    let delivered = session.goodput_bps * session.measured_s / 8.0;
+    let twice = session.duplicate_bytes as f64 / delivered;
+    assert!((0.95..1.05).contains(&twice), "{twice}");
+
+    // A segment behind a handshake: three one-way delays of the shorter path, and what 20, 20 and some 60 bytes take.
+    let small = paths("5 s", &[link(10.0, 200), link(10.0, 30)], &format!("{flow}\nsize = '1 kB'"));
+    let arrives = run(&small).sessions.row(0).fct_receiver_s;
+    assert!((0.045..0.048).contains(&arrives), "{arrives}");
+}
+
+/// A ready scenario, with this in place of that.
+fn example(name: &str, that: &str, this: &str) -> Scenario {
+    let file = format!("{}/../../examples/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{file}: {e}"));
+    assert!(that.is_empty() || text.contains(that));
+    Scenario::from_toml(&text.replace(that, this)).unwrap_or_else(|e| panic!("{file}: {e}"))
+}
+
+/// The phone loses its Wi-Fi for 20 of 60 s and goes on over the cellular network; a host that notices does so at once, one that
+/// does not after a timeout.
+#[test]
+fn handover() {
+    // 20 Mbit/s for 40 s and 8 for 60.
+    let most = (20e6 * 40.0 + 8e6 * 60.0) / 60.0 * PAYLOAD / 1500.0;
+    let mut stalls = Vec::new();
+    // Without notice the timer that tries the Wi-Fi again has doubled to 20 s or more: of those 20 s nothing is sure.
+    for (notice, least) in [(false, 0.67), (true, 0.93)] {
+        let label = "label = \"download\"";
+        let multipath = format!("{label}\nmultipath = {{ notice = {notice} }}");
+        let result = run(&example("wifi-and-cellular", label, &multipath));
+        let session = result.sessions.row(0);
+        assert!((least..1.0).contains(&(session.goodput_bps / most)), "{notice}: {} of {most}", session.goodput_bps);
+        assert!(session.reinjected_bytes > 0);
+        stalls.push(session.stall_max_s);
+    }
+    assert!(stalls[0] < 1.0 && stalls[1] < stalls[0], "{stalls:?}");
+}
+
+/// Uncoupled subflows take twice the share of a flow (two BBR flows of four), coupled ones less.
+#[test]
+fn uncoupled_subflows_are_two_flows() {
+    let ratio = |coupling: &str| {
+        let mut scenario = example("six-node-dumbbell", "label = \"session\"\ncc = \"bbr\"", coupling);
+        scenario.duration = scenario.duration / 3;
+        let result = run(&scenario);
+        let alone = &result.flows.goodput_bps[2..];
+        result.sessions.goodput_bps[0] / (alone.iter().sum::<f64>() / 2.0)
+    };
+    let (uncoupled, coupled) =
+        (ratio("label = \"session\"\ncc = \"bbr\""), ratio("label = \"session\"\ncoupling = \"cbbr\""));
+    assert!((1.7..2.3).contains(&uncoupled), "{uncoupled}");
+    assert!((0.7..1.6).contains(&coupled), "{coupled}");
+}
+
+/// A path as it comes: rate, delay, losses, what else links do, and when it goes down and up.
+///
+/// One that is not `sure` may stay down.
+fn any_link(sure: bool) -> impl Strategy<Value = String> {
+    let losses = prop_oneof![Just(0.0), 0.001..0.1];
+    let more = prop_oneof![
+        4 => Just(""),
+        1 => Just("reorder = { probability = '5%', delay = '30 ms' }\n"),
+        1 => Just("duplicate = '5%'\n"),
+        1 => Just("jitter = { distribution = 'exponential', mean = '5 ms' }\n"),
+    ];
+    let outages = prop_oneof![2 => Just(Vec::new()), 1 => proptest::collection::vec(1_u32..3000, 1..6)];
+    let returns = any::<bool>().prop_map(move |returns| sure || returns);
+    (0.1..20.0, 0_u32..150, losses, 1_u32..40, more, outages, returns).prop_map(
+        |(rate, delay, loss, limit, more, outages, returns)| {
+        let mut at = 0;
+        let mut schedule = String::new();
+        for (k, ms) in outages.into_iter().enumerate() {
+            at += ms;
+            let _ = write!(schedule, "{{ at = '{at} ms', up = {} }}, ", k % 2 == 1);
+        }
+        if returns {
+            let _ = write!(schedule, "{{ at = '{} ms', up = true }}", at + 2000);
+        }
+        format!(
+            "rate = '{rate:.3} Mbit/s'\ndelay = '{delay} ms'\nqueue = {{ limit = '{limit} packets' }}\nloss = {{ all = '{:.2}%' }}\n\
+             {more}schedule = [{schedule}]",
+            100.0 * loss
+        )
+    },
+    )
+}
+
+/// A transfer as it comes.
+fn any_flow() -> impl Strategy<Value = String> {
+    let names: Vec<&str> = scheduler::REGISTRY.iter().map(|entry| entry.name).collect();
+    let laws = ["cc = 'reno'", "cc = 'cubic'", "cc = 'bbr'", "cc = 'newreno'\nprofile = 'classic'"].map(String::from);
+    let coupled = cc::REGISTRY.iter().filter(|law| law.is_coupled()).map(|law| format!("coupling = '{}'", law.name));
+    let laws: Vec<String> = laws.into_iter().chain(coupled).collect();
+    let buffer = prop_oneof![1_000_u64..5_000, 5_000_u64..200_000];
+    let select = proptest::sample::select::<String>;
+    let scheduler = proptest::sample::select::<&str>(names);
+    (1_u64..200_000, buffer, scheduler, select(laws), any::<[bool; 5]>(), 1_u32..4).prop_map(
+        |(size, buffer, scheduler, law, [opportunistic, penalise, notice, paced, every], fail_after)| {
+            format!(
+                "{law}\nsize = '{size} B'\nreceive_buffer = '{buffer} B'\nscheduler = '{scheduler}'\npacing = {paced}\n\
+                 ack_every = {}\nmultipath = {{ opportunistic = {opportunistic}, penalise = {penalise}, notice = {notice}, \
+                 fail_after = {fail_after} }}",
+                1 + u8::from(every)
+            )
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+    /// Whatever paths do, the receiver gets every byte once, and the transfer ends.
+    #[test]
+    fn every_byte_arrives_once(first in any_link(true), others in proptest::collection::vec(any_link(false), 0..3), flow in any_flow(), seed: u64) {
+        let links: Vec<String> = std::iter::once(first).chain(others).collect();
+        let scenario = paths("3000 s", &links, &flow);
+        let size = match &scenario.sessions[..] {
+            [session] => session.size.expect("a transfer"),
+            _ => unreachable!("one session"),
+        };
+        let result = cclab_sim::world::run(&scenario, seed).unwrap_or_else(|e| panic!("{e}"));
+        let session = result.sessions.row(0);
+        prop_assert_eq!(session.delivered_bytes, size);
+        prop_assert!(session.fct_s >= session.fct_receiver_s, "{:?}", session);
+        prop_assert!(session.buffer_max_bytes <= scenario.sessions[0].receive_buffer as f64);
+        // What subflows delivered are the data and their copies; after the end some copies more may come.
+        let subflows: u64 = result.flows.delivered_bytes.iter().sum();
+        prop_assert!(subflows >= size + session.duplicate_bytes, "{} {:?}", subflows, session);
     }
 }

@@ -108,7 +108,8 @@ fn overhead_counts_in_serialisation_only() {
 /// Rate 8 Mbit/s, nothing from 2 s to 5 s, then 4 Mbit/s: the integral decides what is through.
 #[test]
 fn a_rate_schedule_with_an_outage() {
-    let change = |s, rate| Change { at: Time::ZERO + Duration::from_secs(s), rate: Some(Rate(rate)), delay: None };
+    let change =
+        |s, rate| Change { at: Time::ZERO + Duration::from_secs(s), rate: Some(Rate(rate)), delay: None, up: None };
     let schedule = vec![change(2, 0), change(5, 4_000_000)];
     let mut scenario = path(10.0, Link { schedule, ..link("l", Some(8_000_000), ms(1)) }, free());
     scenario.flows = vec![cbr("cbr", 16_000_000, 1000)];
@@ -127,7 +128,7 @@ fn a_rate_schedule_with_an_outage() {
 /// A delay that falls from 50 to 10 ms at 1 s: the packets behind may not overtake.
 #[test]
 fn a_delay_schedule_keeps_the_order() {
-    let schedule = vec![Change { at: Time::ZERO + Duration::from_secs(1), rate: None, delay: Some(ms(10)) }];
+    let schedule = vec![Change { at: Time::ZERO + Duration::from_secs(1), rate: None, delay: Some(ms(10)), up: None }];
     let mut scenario = path(2.0, Link { schedule, ..link("l", Some(10_000_000), ms(50)) }, free());
     scenario.flows = vec![cbr("cbr", 1_000_000, 1000)];
     scenario.record.packets = true;

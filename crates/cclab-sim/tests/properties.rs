@@ -30,14 +30,16 @@ fn any_link(name: &'static str) -> impl Strategy<Value = Link> {
         1 => (1_u64..10_000_000).prop_map(|ns| Some(Jitter::Exponential { mean: Duration(ns) })),
     ];
     let place = prop_oneof![Just(LossPlace::BeforeQueue), Just(LossPlace::AfterLink)];
-    let schedule = proptest::collection::vec((0_u64..2_000_000_000, 0_u64..10_000_000, 0_u64..30), 0..4);
+    let schedule =
+        proptest::collection::vec((0_u64..2_000_000_000, 0_u64..10_000_000, 0_u64..30, any::<Option<bool>>()), 0..4);
     let impairments = (proptest::collection::vec(loss(), 0..3), place, jitter, 0.0..0.1, schedule);
     (rate, 0_u64..30, limit, 0_u32..40, impairments).prop_map(
         move |(rate, delay, limit, overhead, (loss, loss_place, jitter, duplicate, changes))| {
-            let change = |(at, rate, delay)| Change {
+            let change = |(at, rate, delay, up)| Change {
                 at: Time(at),
                 rate: Some(Rate(rate)),
                 delay: Some(Duration::from_millis(delay)),
+                up,
             };
             let mut schedule: Vec<Change> = changes.into_iter().map(change).collect();
             schedule.sort_by_key(|c| c.at);
@@ -117,7 +119,9 @@ proptest! {
         prop_assert!(rows.time_s.windows(2).all(|w| w[0] <= w[1]), "time runs forward");
         for link in [0, 1] {
             // A packet lost behind the link would leave a gap that only its identity could tell.
-            if scenario.links[link].loss.is_empty() || scenario.links[link].loss_place == LossPlace::BeforeQueue {
+            let model = &scenario.links[link];
+            let before = model.loss.is_empty() || model.loss_place == LossPlace::BeforeQueue;
+            if before && model.outages().is_empty() {
                 first_in_first_out(rows, link as u32)?;
             }
         }

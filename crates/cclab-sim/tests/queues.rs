@@ -47,7 +47,8 @@ fn disciplines(n: u64) -> Vec<Queue> {
 fn a_served_link_is_a_lazy_link() {
     let never = Duration::from_secs(1000);
     let codel = codel::Config { target: never, interval: never, mtu: 1500, ecn: true, ce_threshold: None };
-    let change = |s, rate| Change { at: Time::ZERO + Duration::from_secs(s), rate: Some(Rate(rate)), delay: None };
+    let change =
+        |s, rate| Change { at: Time::ZERO + Duration::from_secs(s), rate: Some(Rate(rate)), delay: None, up: None };
     for limit in [Limit::Packets(7), Limit::Bytes(9000)] {
         let [lazy, served] = [Queue::DropTail { limit }, Queue::new(limit, codel)].map(|queue| {
             let mut scenario = bottleneck(20.0, 5_000_000, 40, queue);

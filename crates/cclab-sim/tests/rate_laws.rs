@@ -235,7 +235,7 @@ fn bbr3_follows_the_link() {
     for (before, after) in [(10_000_000_u64, 100_000_000_u64), (100_000_000, 10_000_000)] {
         let mut scenario = bottleneck(before, 40, 333, 45.0);
         let at = Time::ZERO + Duration::from_secs(20);
-        scenario.links[0].schedule = vec![Change { at, rate: Some(Rate(after)), delay: None }];
+        scenario.links[0].schedule = vec![Change { at, rate: Some(Rate(after)), delay: None, up: None }];
         scenario.flows = vec![flow_of("bbr3", &[])];
         scenario.warmup = Duration::from_secs(30);
         scenario.record.samples = Sampling::Every(Duration::from_millis(10));

@@ -210,7 +210,7 @@ fn the_reverse_direction_differs_where_it_says_so() {
 fn changes_named_losses_and_a_capture() {
     let s = load("handover");
     assert_eq!(s.links[0].schedule.len(), 2);
-    let first = Change { at: Time::ZERO + ms(20_000), rate: Some(Rate(10_000_000)), delay: Some(ms(45)) };
+    let first = Change { at: Time::ZERO + ms(20_000), rate: Some(Rate(10_000_000)), delay: Some(ms(45)), up: None };
     assert_eq!((s.links[0].schedule[0], s.links[1].schedule[0]), (first, first));
     let named = Loss { applies_to: AppliesTo::Data, model: LossModel::Named { flow: Some(0), packets: vec![20, 25] } };
     let periodic = Loss { applies_to: AppliesTo::Ack, model: LossModel::Periodic { every: 100 } };
@@ -263,8 +263,8 @@ fn a_custom_network_takes_the_shortest_path_or_the_one_it_is_told() {
 fn every_option_of_a_flow_arrives() {
     let s = load("options");
     let f = &s.flows[0];
-    // What cannot be otherwise: recovery = "sack" needs sack.
-    let same = ["    sack: true,"];
+    // What cannot be otherwise: recovery = "sack" needs sack, and the flow has one path.
+    let same = ["    sack: true,", "    multipath: false,"];
     let lines = |c: &Config| format!("{c:#?}").lines().map(String::from).collect::<Vec<_>>();
     let linux = lines(&Config::linux(1));
     for line in lines(tcp(f)) {
@@ -504,7 +504,7 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ("network.reorder = { probability = '1%' }", r#"network.reorder.delay: missing; write e.g. delay = "10 ms""#),
     ("network.duplicate = -0.5", "network.duplicate: -0.5 is not a probability: from 0% to 100%, or from 0 to 1"),
     ("network.overhead = 2000", "network.overhead: 2000 is not a whole number from 0 to 1000"),
-    ("network.schedule = [{ at = '5 s' }]", "network.schedule[0]: changes nothing; give it a rate or a delay"),
+    ("network.schedule = [{ at = '5 s' }]", "network.schedule[0]: changes nothing; give it a rate, a delay, or up"),
     (
         "network.schedule = [{ at = '5 s', rate = '1 Mbit/s' }, { at = '5 s', rate = '2 Mbit/s' }]",
         "network.schedule[1].at: is not later than the change before it",
@@ -576,7 +576,7 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ("flows.0.rtt = '0 ms'", r#"flows[0].rtt: "0 ms" is too small; at least "1 ns""#),
     (
         "flows.0.from = 'left'",
-        "flows[0].from: unknown field; allowed: kind, label, count, rtt, direction, start, start_jitter, stop, send_jitter, size, profile, flavour, cc, recovery, sack, tlp, prr, dupthresh, limited_transmit, frto, undo, timestamps, mss, packet_size, window_scaling, ecn, quick_start, initial_window, receive_buffer, pacing, nagle, cwnd_validation, slow_start_after_idle, initial_ssthresh, ack_every, delayed_ack, rto_min, rto",
+        "flows[0].from: unknown field; allowed: kind, label, count, paths, rtt, direction, start, start_jitter, stop, send_jitter, size, profile, flavour, cc, recovery, sack, tlp, prr, dupthresh, limited_transmit, frto, undo, timestamps, mss, packet_size, window_scaling, ecn, quick_start, initial_window, receive_buffer, pacing, nagle, cwnd_validation, slow_start_after_idle, initial_ssthresh, ack_every, delayed_ack, rto_min, rto",
     ),
     ("flows.0.direction = 'backward'", r#"flows[0].direction: unknown "backward"; allowed: forward, reverse"#),
     ("flows.0.start = '60 s'", r#"flows[0].start: the latest start, "60 s", is not before the end of the run, "60 s""#),
@@ -705,6 +705,42 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
         "network.rate = 'unlimited'\nbackground = [{ kind = 'poisson', cc = 'reno', load = '1%' }]",
         "background[0].load: no link of the route has a rate of which this could be a share",
     ),
+    (
+        "flows.0 = { cc = 'reno', paths = [] }",
+        r#"flows[0].paths: [] is not a list of 1 to 16 paths, e.g. [{ rtt = "20 ms" }, { rtt = "80 ms" }]"#,
+    ),
+    (
+        "flows.0 = { cc = 'reno', rtt = '20 ms', paths = [{}, {}] }",
+        "flows[0].rtt: does not apply to a flow with paths; write it in each of them",
+    ),
+    (
+        "flows.0 = { cc = 'reno', paths = [{ name = 'a' }, { name = 'a', rtt = 5 }, 'b'] }",
+        "flows[0].paths[1].name: \"a\" is already the name of another path\n\
+         flows[0].paths[1].rtt: 5 has no unit; write e.g. \"40 ms\"\n\
+         flows[0].paths[2]: \"b\" is not a table",
+    ),
+    (
+        "flows.0 = { cc = 'reno', paths = [{}, {}], scheduler = 'minrtt', multipath = { reinjects = true } }",
+        "flows[0].scheduler: unknown scheduler \"minrtt\" (did you mean \"min-rtt\"?); allowed: {schedulers}\n\
+         flows[0].multipath.reinjects: unknown field (did you mean \"reinject\"?); allowed: reinject, opportunistic, penalise, fail_after, notice",
+    ),
+    (
+        "flows.0 = { cc = 'reno', paths = [{}, {}], scheduler = { name = 'round-robin', num_segments = 0 } }",
+        "flows[0].scheduler.num_segments: 0 is not a number from 1 to 255",
+    ),
+    ("flows.0 = { coupling = 'none', paths = [{}, {}] }", r#"flows[0].cc: missing; write e.g. cc = "cubic""#),
+    (
+        "flows.0 = { coupling = 'reno', paths = [{}, {}] }",
+        r#"flows[0].coupling: "reno" knows nothing of siblings, write it as cc; allowed: {coupled}"#,
+    ),
+    (
+        "flows.0 = { coupling = 'lia', cc = 'reno', paths = [{}, {}] }",
+        "flows[0].cc: coupling is given too, which is the congestion control of all subflows; write one of them",
+    ),
+    (
+        "flows.0 = { cc = 'prague', paths = [{}, {}] }",
+        "flows[0].ecn: the option of AccECN has no room beside that of a connection over several paths",
+    ),
     ("record.samples = '5'", r#"record.samples: "5" has no unit; write e.g. "40 ms""#),
     (
         "record.samples = '5 us'",
@@ -722,11 +758,14 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
 #[test]
 fn each_mistake_names_field_value_and_what_is_allowed() {
     let algorithms: Vec<&str> = cc::REGISTRY.iter().map(|e| e.name).collect();
+    let coupled: Vec<&str> = cc::REGISTRY.iter().filter(|e| e.is_coupled()).map(|e| e.name).collect();
+    let schedulers: Vec<&str> = cclab_sim::app::scheduler::REGISTRY.iter().map(|e| e.name).collect();
     let queues: Vec<String> = queues().into_iter().map(|(name, _)| name).collect();
     let cubic: Vec<&str> = cc::find("cubic").expect("it is registered").params.iter().map(|p| p.name).collect();
     for (edit, expected) in BAD {
         let expected = expected.replace("{algorithms}", &algorithms.join(", ")).replace("{cubic}", &cubic.join(", "));
-        let expected = expected.replace("{queues}", &queues.join(", "));
+        let expected = expected.replace("{queues}", &queues.join(", ")).replace("{schedulers}", &schedulers.join(", "));
+        let expected = expected.replace("{coupled}", &coupled.join(", "));
         match Scenario::from_json(&edited(edit)) {
             Ok(_) => panic!("{edit} is accepted"),
             Err(e) => assert_eq!(e.to_string(), expected, "{edit}"),

@@ -188,7 +188,7 @@ proptest! {
         let starts = rows.iter().scan(0, |at, &(gap, ..)| Some(std::mem::replace(at, *at + gap * MS))).collect::<Vec<_>>();
         let rows: Vec<(u64, u64, u64)> =
             starts.into_iter().zip(rows).map(|(at, (_, rate, delay))| (at, rate, delay * MS)).collect();
-        let change = |&(at, rate, delay): &(u64, u64, u64)| Change { at: Time(at), rate: Some(Rate(rate)), delay: Some(Duration(delay)) };
+        let change = |&(at, rate, delay): &(u64, u64, u64)| Change { at: Time(at), rate: Some(Rate(rate)), delay: Some(Duration(delay)), up: None };
         let course = Course::Changes {
             rates: Some(rows.iter().map(|&(from, rate, _)| Step { from, rate: Some(rate) }).collect()),
             delays: Some(rows.iter().map(|&(from, _, delay)| (Time(from), Duration(delay))).collect()),

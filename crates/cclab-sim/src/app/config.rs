@@ -94,6 +94,8 @@ pub struct Session {
     pub penalise: bool,
     /// A subflow is given up, until it delivers again, after so many timeouts in a row.
     pub fail_after: u32,
+    /// What each path could carry of payload if it were alone, bit/s; NaN where that is not known.
+    pub capacities: Vec<f64>,
     /// Hosts notice at once when a local interface goes down or comes up.
     pub notice: bool,
 }

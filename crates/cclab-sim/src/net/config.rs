@@ -39,6 +39,21 @@ pub struct Link {
     pub trace: Option<Arc<Trace>>,
 }
 
+impl Link {
+    /// From when to when it is down.
+    pub fn outages(&self) -> Vec<(Time, Time)> {
+        let mut outages: Vec<(Time, Time)> = Vec::new();
+        for (at, up) in self.schedule.iter().filter_map(|change| Some((change.at, change.up?))) {
+            match outages.last_mut().filter(|last| last.1 == Time::NEVER) {
+                Some(last) if up => last.1 = at,
+                None if !up => outages.push((at, Time::NEVER)),
+                _ => {}
+            }
+        }
+        outages
+    }
+}
+
 /// A loss model and what it applies to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
@@ -135,4 +150,6 @@ pub struct Change {
     pub rate: Option<Rate>,
     /// New delay. Packets keep their order across a change.
     pub delay: Option<Duration>,
+    /// Whether the link is up. While it is down, it loses each packet whose last bit would leave.
+    pub up: Option<bool>,
 }

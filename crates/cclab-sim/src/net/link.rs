@@ -60,6 +60,8 @@ struct Impairments {
     jitter: Option<(Jitter, Stream)>,
     reorder: Option<(Reorder, Stream)>,
     duplicate: Option<(f64, Stream)>,
+    /// From when to when it is down.
+    outages: Vec<(Time, Time)>,
 }
 
 impl Impairments {
@@ -73,13 +75,19 @@ impl Impairments {
             jitter: link.jitter.map(|jitter| (jitter, stream("jitter"))),
             reorder: link.reorder.map(|reorder| (reorder, stream("reorder"))),
             duplicate: (link.duplicate > 0.0).then(|| (link.duplicate, stream("duplicate"))),
+            outages: link.outages(),
         };
         (!impairments.losses.is_empty() || impairments.delays()).then(|| Box::new(impairments))
     }
 
     /// Whether any of them needs the pipe.
     fn delays(&self) -> bool {
-        self.jitter.is_some() || self.reorder.is_some() || self.duplicate.is_some()
+        self.jitter.is_some() || self.reorder.is_some() || self.duplicate.is_some() || !self.outages.is_empty()
+    }
+
+    /// Whether the link is down then.
+    fn is_down(&self, at: Time) -> bool {
+        self.outages.iter().any(|&(from, to)| (from..to).contains(&at))
     }
 
     fn loses(&mut self, packet: &Packet) -> bool {
@@ -244,7 +252,14 @@ impl Link {
             self.measured.sojourn.record(Duration::ZERO);
         }
         self.count_sent(start, end, packet);
+        lost |= self.loses_at(end);
         if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, packet)) }
+    }
+
+    /// Whether a packet whose last bit leaves then is lost because the link is down.
+    #[inline]
+    fn loses_at(&self, end: Time) -> bool {
+        self.impairments.as_ref().is_some_and(|impairments| impairments.is_down(end))
     }
 
     /// A Quick-Start request passes a link with a rate: there has to be a router that takes it back.

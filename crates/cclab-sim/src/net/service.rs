@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     fn change(at: u64, rate: u64) -> Change {
-        Change { at: Time(at), rate: Some(Rate(rate)), delay: None }
+        Change { at: Time(at), rate: Some(Rate(rate)), delay: None, up: None }
     }
 
     /// 1000 bytes at 1.5 Mbit/s take 5,333,333 1/3 ns: three of them 16 ms to the nanosecond.

@@ -61,15 +61,14 @@ impl FlowSpec {
         let kind = t.or("kind", &KINDS, TrafficKind::Tcp);
         let label = t.optional("label", &Name);
         let count = t.or("count", &COUNT, 1);
-        let start = t.peek("start", &TIME).unwrap_or_default();
-        let paths = if kind == TrafficKind::Tcp { session::read_paths(t, network, start) } else { None };
+        let paths = if kind == TrafficKind::Tcp { session::read_paths(t, network) } else { None };
         let place = match (&paths, network) {
             (Some(paths), _) => paths.first().and_then(|path| path.place.clone()),
             (None, Some(network)) => network.read_ends(t),
             (None, None) => Network::skip_ends(t),
         };
         let rtt = place.as_ref().map(|(_, rtt)| *rtt);
-        t.put("start", TIME.write(&start));
+        let start = t.or("start", &TIME, Duration::ZERO);
         // Replicas that start at the same instant stay in step for long: spread them over one round trip.
         let apart = network.map_or(Duration::ZERO, |network| network.spread(rtt.unwrap_or_default()));
         let spread = if count > 1 { apart } else { Duration::ZERO };
@@ -86,7 +85,7 @@ impl FlowSpec {
             TrafficKind::Cbr => TrafficSpec::read_cbr(t),
             TrafficKind::OnOff => TrafficSpec::read_onoff(t),
         };
-        let latest = paths.iter().flatten().map(|path| path.start).max().unwrap_or(start);
+        let latest = paths.iter().flatten().filter_map(|path| path.start).fold(start, Duration::max);
         check_times(t, latest + start_jitter, stop, duration);
         if let Some(TrafficSpec::Tcp(tcp)) = &traffic
             && tcp.size.is_some()
@@ -123,16 +122,17 @@ impl FlowSpec {
         }
     }
 
-    /// The same as a subflow on this path, which is said in this field.
-    pub(super) fn on_path(
+    /// The same as a subflow: on this path, said in this field, from another time on if that is given.
+    pub(super) fn as_subflow(
         &self,
-        field: String,
-        ends: Ends,
-        rtt: Duration,
-        start: Duration,
+        path: String,
+        place: (Ends, Duration),
+        start: Option<Duration>,
         member: Member,
     ) -> FlowSpec {
-        FlowSpec { path: field, ends, rtt, start, member: Some(Box::new(member)), ..self.clone() }
+        let (ends, rtt) = place;
+        let start = start.unwrap_or(self.start);
+        FlowSpec { path, ends, rtt, start, member: Some(Box::new(member)), ..self.clone() }
     }
 
     /// Where an entry of the background begins and ends.
@@ -160,7 +160,11 @@ impl FlowSpec {
 
     /// The full name of a field of this entry.
     pub(super) fn field(&self, name: &str) -> String {
-        format!("{}.{name}", self.path)
+        let entry = match &self.member {
+            Some(member) if name != "rtt" => &member.flow,
+            _ => &self.path,
+        };
+        format!("{entry}.{name}")
     }
 
     /// Bytes of a full IP packet.

@@ -1,7 +1,7 @@
 //! The fields of a link: rate, delay, queue, impairments, changes; and how they become a [`Link`].
 
 use super::quantity::{
-    Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, Probability, RATE_OR_OUTAGE, Rates, TIME, Words,
+    Flag, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, Probability, RATE_OR_OUTAGE, Rates, TIME, Words,
 };
 use super::queue::QueueSpec;
 use super::reader::{Kind, Mistakes, Table, show};
@@ -310,15 +310,16 @@ impl LinkSpec {
         for mut c in list {
             let at = c.required("at", &TIME, "\"10 s\"");
             let (rate, delay) = (c.optional("rate", &RATE_OR_OUTAGE), c.optional("delay", &TIME));
-            if rate.is_none() && delay.is_none() && c.sound(&["rate", "delay"]) {
-                c.mistakes().add(c.path(), "changes nothing; give it a rate or a delay");
+            let up = c.optional("up", &Flag);
+            if rate.is_none() && delay.is_none() && up.is_none() && c.sound(&["rate", "delay", "up"]) {
+                c.mistakes().add(c.path(), "changes nothing; give it a rate, a delay, or up");
             }
             if let Some(at) = at {
                 let at = Time::ZERO + at;
                 if self.schedule.last().is_some_and(|last| last.at >= at) {
                     c.mistake("at", "is not later than the change before it");
                 }
-                self.schedule.push(Change { at, rate, delay });
+                self.schedule.push(Change { at, rate, delay, up });
             }
             normal.push(c.finish());
         }

@@ -164,8 +164,9 @@ impl Written {
         let background = ways.zip(background_paths).filter_map(|((b, k), path)| b.build(k, path, &graph, mistakes));
         let background = background.collect();
         let named = each.iter().zip(paths).zip(&labels);
-        let flows = named.map(|((f, path), (_, label))| f.build(label.clone(), path, &graph, mistakes)).collect();
-        let sessions = self.sessions(&labels);
+        let flows: Vec<Flow> =
+            named.map(|((f, path), (_, label))| f.build(label.clone(), path, &graph, mistakes)).collect();
+        let sessions = self.sessions(&labels, &flows, &graph.links);
         Some(Scenario {
             name: self.name,
             duration: self.duration,
@@ -187,12 +188,14 @@ impl Written {
 
 impl Written {
     /// The connections over several paths among these flows.
-    fn sessions(&self, labels: &[(usize, String)]) -> Vec<Session> {
+    fn sessions(&self, labels: &[(usize, String)], flows: &[Flow], links: &[Link]) -> Vec<Session> {
         let mut sessions = Vec::new();
         for (number, (entry, label)) in labels.iter().enumerate() {
             if let Some(first) = self.flows[*entry].member.as_ref().filter(|member| member.number == 0) {
                 let label = label.strip_suffix(&format!("/{}", first.name)).unwrap_or(label);
-                sessions.push(first.session.build(label.into(), number..number + first.count));
+                let own = number..number + first.count;
+                let capacities = flows[own.clone()].iter().map(|flow| session::capacity(flow, links)).collect();
+                sessions.push(first.session.build(label.into(), own, capacities));
             }
         }
         sessions

@@ -142,8 +142,8 @@ fn link_json(of: &Link) -> Json {
         }),
         "reorder": reorder.map(|Reorder { probability, delay }| json!({ "probability": probability, "delay_s": s(delay) })),
         "duplicate": duplicate,
-        "schedule": schedule.iter().map(|Change { at: when, rate, delay }| {
-            json!({ "at_s": at(*when), "rate_bps": rate.map(bps), "delay_s": delay.map(s) })
+        "schedule": schedule.iter().map(|Change { at: when, rate, delay, up }| {
+            json!({ "at_s": at(*when), "rate_bps": rate.map(bps), "delay_s": delay.map(s), "up": up })
         }).collect::<Vec<_>>(),
         "trace": trace.as_ref().map(|trace| &trace.name),
     })
@@ -368,6 +368,7 @@ fn session_json(of: &Session) -> Json {
         opportunistic,
         penalise,
         fail_after,
+        capacities,
         notice,
     } = of;
     let params: serde_json::Map<String, Json> =
@@ -383,6 +384,7 @@ fn session_json(of: &Session) -> Json {
         "opportunistic": opportunistic,
         "penalise": penalise,
         "fail_after_timeouts": fail_after,
+        "capacities_bps": capacities.iter().map(|bps| bps.is_finite().then_some(bps)).collect::<Vec<_>>(),
         "notice": notice,
     })
 }

@@ -4,7 +4,8 @@ use super::flow::FlowSpec;
 use super::network::Network;
 use super::quantity::{Flag, Integer, Name, TIME};
 use super::reader::{Kind, Table, alternatives, show};
-use super::tcp::read_params;
+use super::tcp::{packet_size, read_params};
+use super::{Flow, Link, Traffic};
 use crate::app::config::Session;
 use crate::app::scheduler::{self, Entry};
 use cclab_algo::Duration;
@@ -34,6 +35,8 @@ pub(super) struct SessionSpec {
 /// A subflow: which path, and of which connection.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
+    /// The entry of the connection: `flows[1]`.
+    pub(super) flow: String,
     /// Name of the path.
     pub(super) name: String,
     /// How many paths there are, and which of them this is.
@@ -64,8 +67,9 @@ impl SessionSpec {
     }
 
     /// The session of the checked scenario, over these flows.
-    pub(super) fn build(&self, label: String, flows: Range<usize>) -> Session {
+    pub(super) fn build(&self, label: String, flows: Range<usize>, capacities: Vec<f64>) -> Session {
         Session {
+            capacities,
             label,
             flows,
             size: self.size,
@@ -116,14 +120,14 @@ impl Kind for Scheduler {
 pub(super) struct PathSpec {
     name: String,
     pub(super) place: Option<(super::network::Ends, Duration)>,
-    pub(super) start: Duration,
+    pub(super) start: Option<Duration>,
 }
 
 /// What says where a flow is, and in a connection over several paths where each path is.
 const PLACE: [&str; 7] = ["from", "to", "route", "rtt", "direction", "path", "station"];
 
 /// Reads `paths`; `None` where there are none.
-pub(super) fn read_paths(t: &mut Table, network: Option<&Network>, start: Duration) -> Option<Vec<PathSpec>> {
+pub(super) fn read_paths(t: &mut Table, network: Option<&Network>) -> Option<Vec<PathSpec>> {
     let list = t.raw("paths")?;
     for name in PLACE {
         t.refuse(name, "does not apply to a flow with paths; write it in each of them");
@@ -151,7 +155,7 @@ pub(super) fn read_paths(t: &mut Table, network: Option<&Network>, start: Durati
             Some(network) => network.read_ends(&mut p),
             None => Network::skip_ends(&mut p),
         };
-        let start = p.or("start", &TIME, start);
+        let start = p.optional("start", &TIME);
         normal.push(p.finish());
         paths.push(PathSpec { name, place, start });
     }
@@ -178,10 +182,24 @@ fn with_ends(json: &Json) -> Json {
 pub(super) fn subflows(flow: &FlowSpec, session: &SessionSpec, paths: Vec<PathSpec>) -> Option<Vec<FlowSpec>> {
     let count = paths.len();
     let subflow = |(number, path): (usize, PathSpec)| {
-        let (ends, rtt) = path.place?;
-        let member = Member { name: path.name, count, number, session: session.clone() };
+        let member = Member { flow: flow.path.clone(), name: path.name, count, number, session: session.clone() };
         let field = format!("{}.paths[{number}]", flow.path);
-        Some(flow.on_path(field, ends, rtt, path.start, member))
+        Some(flow.as_subflow(field, path.place?, path.start, member))
     };
     paths.into_iter().enumerate().map(subflow).collect()
+}
+
+/// What the slowest link of a flow's path carries of payload, bit/s; NaN where none has a rate, or one changes.
+pub(super) fn capacity(flow: &Flow, links: &[Link]) -> f64 {
+    let Traffic::Tcp { config, .. } = &flow.traffic else { return f64::NAN };
+    let on_path = || flow.route.iter().map(|link| links.get(*link));
+    let constant = on_path().all(|link| {
+        link.is_some_and(|link| {
+            link.trace.is_none() && link.schedule.iter().all(|change| change.rate.is_none() && change.up.is_none())
+        })
+    });
+    let share = |link: &Link| f64::from(config.mss) / (packet_size(config) + u64::from(link.overhead)) as f64;
+    let rate = |link: &Link| Some(link.rate?.as_bps_f64() * share(link));
+    let slowest = on_path().flatten().filter_map(rate).min_by(f64::total_cmp);
+    slowest.filter(|_| constant).unwrap_or(f64::NAN)
 }

@@ -69,7 +69,13 @@ impl TcpSpec {
         if spec.config.ecn == Ecn::Accurate || spec.config.ecn == Ecn::On && law.ecn() == cc::EcnUse::L4s {
             t.mistake("ecn", "the option of AccECN has no room beside that of a connection over several paths");
         }
-        Some((spec, !uncoupled))
+        if !uncoupled && !spec.cc.is_coupled() {
+            let coupled = cc::all().into_iter().filter(|law| law.is_coupled()).map(|law| law.name);
+            let allowed = alternatives(spec.cc.name, coupled);
+            t.mistake("coupling", format!("\"{}\" knows nothing of siblings, write it as cc{allowed}", spec.cc.name));
+        }
+        let coupled = spec.cc.is_coupled();
+        Some((spec, coupled))
     }
 
     /// Reads the options of a connection out of `t`.

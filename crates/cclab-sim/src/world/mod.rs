@@ -57,6 +57,8 @@ enum Event {
     Arrival(u32),
     /// This user of the background requests an object.
     Request(u32),
+    /// The interface of a subflow's host went down or came up; the source knows, or is to learn of it from the destination.
+    Interface { flow: u32, up: bool, knows: bool },
     /// Take a sample.
     Sample,
     /// The warm-up is over.
@@ -169,6 +171,7 @@ impl Simulation {
             },
         };
         sim.schedule_start();
+        sessions::interfaces(scenario).for_each(|(at, event)| sim.events.push(at, event));
         sim
     }
 
@@ -345,6 +348,7 @@ impl Simulation {
                 self.schedule(next);
             }
             Event::Request(user) => self.request(now, user),
+            Event::Interface { flow, up, knows } => self.on_interface(now, flow, up, knows),
             Event::Sample => self.sample(now),
             Event::Pause => (self.stop, self.pauses) = (0, self.pauses + 1),
             Event::Measure => {

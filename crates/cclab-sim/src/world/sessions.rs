@@ -1,8 +1,9 @@
 //! Connections over several paths, as the world drives them.
 
-use super::Simulation;
 use super::config::Scenario;
+use super::{Event, Simulation};
 use crate::app::{Flow, Kind, Session, Sessions, Socket};
+use crate::net::config::Link;
 use crate::wire::{Segment, SocketId};
 use cclab_algo::Time;
 
@@ -22,6 +23,23 @@ pub(super) fn open(scenario: &Scenario, flows: &[Flow], sockets: &mut [Socket]) 
         session_of.resize(session.flows().end, number as u32);
     }
     (sessions, session_of)
+}
+
+/// When interfaces of subflows go down and come up whose hosts notice: the first link of a route is the source's, the last the
+/// destination's.
+pub(super) fn interfaces(scenario: &Scenario) -> impl Iterator<Item = (Time, Event)> {
+    let end = Time::ZERO + scenario.duration;
+    let flows = scenario.sessions.iter().filter(|session| session.notice).flat_map(|session| session.flows.clone());
+    let ends = flows.flat_map(|flow| {
+        let route = &scenario.flows[flow].route;
+        [(flow, route.first(), true), (flow, route.last(), false)]
+    });
+    let changes = ends.flat_map(|(flow, link, knows)| {
+        let outages = link.and_then(|link| scenario.links.get(*link)).map(Link::outages).unwrap_or_default();
+        let event = move |(at, up)| (at, Event::Interface { flow: flow as u32, up, knows });
+        outages.into_iter().flat_map(|(from, to)| [(from, false), (to, true)]).map(event)
+    });
+    changes.filter(move |(at, _)| *at < end)
 }
 
 /// No session.
@@ -111,18 +129,26 @@ impl Simulation {
         }
     }
 
+    /// The interface of a subflow went down or came up. What the destination notices it tells the source, on the fastest subflow.
+    pub(super) fn on_interface(&mut self, now: Time, flow: u32, up: bool, knows: bool) {
+        let id = self.flows[flow as usize].source();
+        let Some((session, own)) = self.session_at(id) else { return };
+        if knows {
+            session.on_interface(now, id, up, own);
+            self.pump(now, id);
+            self.hand_out(now, id);
+        } else if let Some(delay) = session.news_delay(own) {
+            self.events.push(now + delay, Event::Interface { flow, up, knows: true });
+        }
+    }
+
     /// The rows of the sessions.
     pub(super) fn measured_sessions(&self) -> Sessions {
         let mut sessions = Sessions::default();
         for session in &self.sessions {
             let cc = self.flows[session.flows().start].cc();
-            sessions.push(&session.measured(cc, self.warmup, self.end, self.capacities(session)));
+            sessions.push(&session.measured(cc, self.warmup, self.end));
         }
         sessions
-    }
-
-    /// What each path of a session could carry of payload, bit/s.
-    fn capacities(&self, session: &Session) -> Vec<f64> {
-        session.flows().map(|_| f64::NAN).collect()
     }
 }

@@ -98,6 +98,8 @@ struct Counters {
 struct Subflow {
     map: Map,
     health: Health,
+    /// Its host knows that the interface is down.
+    down: bool,
     /// Timeouts in a row, as last seen.
     timeouts: u32,
     /// It has sent, or somebody has acknowledged, all data before this, of a scheduler that copies.
@@ -118,8 +120,15 @@ enum Health {
 impl Session {
     /// A session whose first socket has this number.
     pub(crate) fn new(spec: &config::Session, socket: usize, start: Time) -> Session {
-        let subflow =
-            |_| Subflow { map: Map::new(), health: Health::Sound, timeouts: 0, copied: 1, srtt: None, penalised: None };
+        let subflow = |_| Subflow {
+            map: Map::new(),
+            health: Health::Sound,
+            down: false,
+            timeouts: 0,
+            copied: 1,
+            srtt: None,
+            penalised: None,
+        };
         Session {
             socket,
             subflows: spec.flows.clone().map(subflow).collect(),
@@ -224,7 +233,7 @@ impl Session {
                 self.meter.last = now;
             }
         }
-        let complete = self.reassembly.next() == self.end && self.finished[1].is_none();
+        let complete = self.spec.size.is_some() && self.reassembly.next() == self.end && self.finished[1].is_none();
         if complete {
             self.finished[1] = Some(now);
         }
@@ -261,7 +270,7 @@ impl Session {
         debug_assert!(ack <= self.next, "what was not sent is not acknowledged");
         self.una = ack;
         self.outstanding.acknowledge(ack);
-        if self.is_complete() && self.finished[0].is_none() {
+        if self.spec.size.is_some() && self.is_complete() {
             self.finished[0] = Some(now);
         }
     }
@@ -283,9 +292,7 @@ impl Session {
 
     /// Whether a subflow is established and trusted, and not in the middle of a timeout.
     fn is_sound(&self, k: usize, own: &[Socket]) -> bool {
-        let subflow = &self.subflows[k];
-        let connected = own[SOCKETS * k].transport.tcp().is_some_and(|source| source.state() == State::Established);
-        connected && subflow.health == Health::Sound && subflow.timeouts == 0
+        self.is_usable(k, own) && self.subflows[k].timeouts == 0
     }
 
     /// Tells each law of its siblings.
@@ -304,7 +311,23 @@ impl Session {
     /// Whether data may flow on a subflow.
     fn is_usable(&self, k: usize, own: &[Socket]) -> bool {
         let connected = own[SOCKETS * k].transport.tcp().is_some_and(|source| source.state() == State::Established);
-        connected && self.subflows[k].health == Health::Sound
+        connected && self.subflows[k].health == Health::Sound && !self.subflows[k].down
+    }
+
+    /// A subflow's interface went down, or came up, and its host noticed.
+    pub(crate) fn on_interface(&mut self, now: Time, id: SocketId, up: bool, own: &mut [Socket]) {
+        let k = self.subflow(id);
+        self.subflows[k].down = !up;
+        match up {
+            true => endpoint(own, k).retry(now),
+            false => self.send_again_elsewhere(k, own),
+        }
+    }
+
+    /// How long news takes from the destination: half the RTT of the fastest subflow that is usable; `None` where none is.
+    pub(crate) fn news_delay(&self, own: &[Socket]) -> Option<Duration> {
+        let usable = (0..self.subflows.len()).filter(|&k| self.is_usable(k, own));
+        usable.filter_map(|k| own[SOCKETS * k].transport.tcp()?.info().srtt).min().map(|srtt| srtt / 2)
     }
 
     /// Gives the next segment to a subflow, if any gets one; the source that is to send it.
@@ -398,7 +421,7 @@ impl Session {
             let fresh = |k: usize| carriers & (1 << k) == 0;
             let anybody = !self.views.iter().enumerate().any(|(k, view)| view.usable && fresh(k));
             for (k, view) in self.views.iter_mut().enumerate() {
-                view.ready = view.room >= u64::from(len) && (anybody || fresh(k));
+                view.ready = view.takes(len.into()) && (anybody || fresh(k));
             }
             if !self.views.iter().any(|view| view.ready) {
                 return None;
@@ -428,7 +451,7 @@ impl Session {
             let view = &mut self.views[k];
             view.behind = copy.map_or(0, |(start, _)| self.next - start);
             let next = copy.map_or(len, |(_, len)| len.into());
-            view.ready = next > 0 && view.room >= next;
+            view.ready = next > 0 && view.takes(next);
         }
         if !self.views.iter().any(|view| view.ready) {
             return if len == 0 && waiting > 0 { self.assign_stuck(now, own) } else { None };
@@ -436,7 +459,7 @@ impl Session {
         match self.ask(now, len, false) {
             Choice::Wait => None,
             Choice::New(k) => {
-                debug_assert!(len > 0 && self.views[k].room >= len, "a scheduler chooses who is ready");
+                debug_assert!(len > 0 && self.views[k].ready, "a scheduler chooses who is ready");
                 let (start, len) = (self.next, len as u32);
                 self.next += u64::from(len);
                 self.outstanding.push(start, len, k);
@@ -468,7 +491,7 @@ impl Session {
     /// slowed down (Raiciu et al., *How Hard Can It Be?*, NSDI 2012, §4.2).
     fn assign_stuck(&mut self, now: Time, own: &mut [Socket]) -> Option<usize> {
         let &map::Chunk { start, len, carriers, .. } = self.outstanding.first()?;
-        let ready = |view: &View| view.room >= u64::from(len);
+        let ready = |view: &View| view.takes(len.into());
         let (fast, view) =
             self.views.iter().enumerate().filter(|(_, view)| ready(view)).min_by_key(|(_, view)| view.srtt)?;
         if carriers & (1 << fast) != 0 {

@@ -15,17 +15,15 @@ pub(crate) struct Measured<'a> {
     /// Length of the interval, s.
     seconds: f64,
     end: Time,
-    /// What each path could carry alone, bit/s of payload; NaN where that is not known.
-    capacities: Vec<f64>,
 }
 
 impl Session {
     /// What is measured from the warm-up to `end` or until the session is over.
-    pub(crate) fn measured<'a>(&'a self, cc: &'a str, warmup: Time, end: Time, capacities: Vec<f64>) -> Measured<'a> {
+    pub(crate) fn measured<'a>(&'a self, cc: &'a str, warmup: Time, end: Time) -> Measured<'a> {
         let end = self.over.map_or(end, |over| over.min(end));
         let seconds = end.since(self.start.max(warmup)).as_secs_f64();
         let to = self.meter.after.unwrap_or_else(|| self.counters());
-        Measured { session: self, cc, from: self.meter.before, to, seconds, end, capacities }
+        Measured { session: self, cc, from: self.meter.before, to, seconds, end }
     }
 }
 
@@ -43,7 +41,7 @@ impl Measured<'_> {
 
     /// (G - max) / (sum - max) of the capacities where the goodput G is at least the largest, else (G - max) / max.
     fn benefit(&self) -> f64 {
-        benefit(self.goodput(), &self.capacities)
+        benefit(self.goodput(), &self.session.spec.capacities)
     }
 
     fn buffer(&self) -> (f64, f64) {

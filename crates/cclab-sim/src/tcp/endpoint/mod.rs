@@ -410,7 +410,7 @@ impl Endpoint {
     }
 
     /// As a subflow: more data waits at its connection, which hands it out by the segment; so it is not the application that limits
-    /// this sender, and its timer says when the pacer lets the next segment go.
+    /// this sender.
     pub fn set_more(&mut self, more: bool) {
         self.snd.set_more(more);
     }

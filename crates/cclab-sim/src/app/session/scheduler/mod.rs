@@ -133,6 +133,10 @@ pub struct View {
 }
 
 impl View {
+    /// Whether a segment of `len` bytes can leave now: a part of it may, where nothing is in flight that will make room.
+    pub(super) fn takes(&self, len: u64) -> bool {
+        self.room >= len || self.room > 0 && self.in_flight == 0
+    }
     /// Whether its window is in slow start.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh

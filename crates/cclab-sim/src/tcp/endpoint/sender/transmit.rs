@@ -27,7 +27,6 @@ impl Sender {
         }
         if self.board.is_empty() && self.next_new().is_none() {
             self.pacer.unblock();
-            self.await_pacer(now);
             return None;
         }
         // A probe is no use of the window, and does not schedule the next one: the RTO runs from it (RFC 8985 §7.3).
@@ -209,13 +208,6 @@ impl Sender {
         }
     }
 
-    /// What waits at the connection may come as soon as the pacer lets it.
-    fn await_pacer(&mut self, now: Time) {
-        if self.outbox.has_more() && self.in_flight() + self.mss() <= self.send_window() {
-            self.pacer.blocks(now);
-        }
-    }
-
     /// Nothing more may leave for now: why, and what to wait for.
     fn stop(&mut self, now: Time) {
         let sent = self.usage.take_sent();
@@ -229,7 +221,7 @@ impl Sender {
         match self.next_new() {
             Some(_) if self.board.is_empty() && self.new_in_window().is_none() => self.arm_persist(now),
             Some((len, _)) if u64::from(len) == self.mss() => {}
-            _ if self.outbox.has_more() => self.await_pacer(now),
+            _ if self.outbox.has_more() => {}
             // Less than a segment is left: the application is what limits the sender.
             _ => {
                 let in_flight = self.board.pipe();
