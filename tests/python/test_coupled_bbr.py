@@ -1,0 +1,49 @@
+"""The study of coupled BBR: its network is the article's, its goals are measured as RFC 6356 has them."""
+
+import importlib.util
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cclab import published
+
+STUDY = published.find("coupled-bbr")
+PRINTED = pl.read_csv(Path(__file__).parents[1] / "golden" / "coupled-bbr.csv")
+
+
+@pytest.fixture(scope="module")
+def analysis():
+    spec = importlib.util.spec_from_file_location("coupled_bbr", Path(STUDY.folder) / "analysis.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("experiment", STUDY.about["article"]["experiments"])
+def test_the_network_is_the_articles(analysis, experiment):
+    resolved = analysis.dumbbell(STUDY.about, experiment, "coupled").resolved()
+    links = {link["name"]: link for link in resolved["links"]}
+    for row in PRINTED.filter(pl.col("experiment") == experiment).iter_rows(named=True):
+        link = links[f"{row['from']}->{row['to']}"]
+        assert link["rate_bps"] == row["mbps"] * 1e6
+        assert link["delay_s"] == pytest.approx(row["delay_ms"] / 1e3)
+        assert link["queue"]["limit_bytes"] == pytest.approx(row["buffer_bytes"], abs=1)
+    rtts = {flow["label"]: flow["base_rtt_s"] for flow in resolved["flows"]}
+    first = 0.1 if experiment == "experiment 1" else 0.06
+    assert rtts == pytest.approx({"session/flow 1": first, "session/flow 4": 0.1, "flow 2": first, "flow 3": 0.1})
+
+
+def test_uncoupled_subflows_count_twice(analysis):
+    """Two BBRs beside two BBRs: the session has what two flows have (1.86 to 2.21 in an independent simulation)."""
+    made = analysis.dumbbell(STUDY.about, "experiment 1", "uncoupled")
+    rows = [analysis.measured(made.run(seed=seed)) for seed in (1, 2, 3)]
+    assert 1.7 <= sum(map(analysis.ratio, rows)) / 3 <= 2.3
+    assert min(row["utilisation"] for row in rows) >= 0.9
+
+
+def test_a_coupled_session_counts_about_once(analysis):
+    """An ACK for each packet, as the independent simulation had it: the mean of the ratio in 0.8 to 1.4."""
+    made = analysis.dumbbell(STUDY.about, "experiment 1", "coupled, each packet acknowledged")
+    rows = [analysis.measured(made.run(seed=seed)) for seed in range(1, 6)]
+    assert 0.8 <= sum(map(analysis.ratio, rows)) / 5 <= 1.4
