@@ -5,6 +5,7 @@ mod support;
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::net::field::{Amount, Params, Value};
 use cclab_sim::net::medium::config::*;
+use cclab_sim::net::medium::routing::direct;
 use cclab_sim::net::queue;
 use cclab_sim::net::{StationId, StationRow};
 use cclab_sim::scenario::{Flow, Scenario};
@@ -127,6 +128,43 @@ fn back_offs_that_end_together_collide() {
         let sum = |of: fn(&StationRow) -> u64| result.stations.rows().map(|row| of(&row)).sum::<u64>() as f64;
         let found = sum(|s| s.rts_retries) / sum(|s| s.rts);
         assert!((found / p - 1.0).abs() < 0.1, "{stations} stations: {found}, {p}");
+    }
+}
+
+/// Nobody answers: so many attempts (§9.2.5.3 of IEEE 802.11-1999: seven of a short frame, four of a long one), the window doubled
+/// after each up to CWmax (§9.2.4), and small again for the next packet. An attempt takes DIFS, the mean back-off, the frames, and
+/// as long as the answer would. Standard error 0.3 %.
+#[test]
+fn who_is_not_answered_doubles_its_window_and_gives_up() {
+    let (rts, cts, data) = (352.0, 304.0, 192.0 + 8.0 * (512.0 + 34.0) / 2.0);
+    let answer = 2.0 + 10.0 + 304.0 + 2.0;
+    let announced = rts + 10.0 + cts + 10.0;
+    // how far, whether frames are announced, whether data are lost, attempts, µs of each
+    for (distance, announces, loss, attempts, frames) in [
+        (300.0, true, 0.0, 7, rts + answer),
+        (300.0, false, 0.0, 7, data + answer),
+        (30.0, true, 1.0, 4, announced + data + answer),
+    ] {
+        for backoff in [Backoff::Standard, Backoff::Ns2] {
+            let mac = Mac { backoff, rts_threshold: if announces { 0 } else { u32::MAX }, ..mac() };
+            let mut scenario =
+                radio(400.0, &[at(0.0, 0.0), at(distance, 0.0)], mac, vec![(cbr("u", 2_000_000, 512), 0, 1)]);
+            scenario.media[0].routing = Routing::new(&direct::ENTRY);
+            scenario.media[0].stations[1].loss = loss;
+            let result = run(&scenario);
+            let sender = result.stations.row(0);
+            let (sent, given_up) = if announces && loss == 0.0 {
+                (sender.rts, sender.rts_failures)
+            } else {
+                (sender.data, sender.data_failures)
+            };
+            assert!((0..attempts).contains(&(sent - attempts * given_up)), "{sent} attempts, {given_up} packets");
+            let window = |attempt: u64| (32_u64 << attempt).min(1024) - 1;
+            let slots = |attempt| (window(attempt) - u64::from(backoff == Backoff::Ns2)) as f64 / 2.0;
+            let packet: f64 = (0..attempts).map(|attempt| 50.0 + 20.0 * slots(attempt) + frames).sum();
+            let found = 400e6 / given_up as f64;
+            assert!((found / packet - 1.0).abs() < 0.015, "{backoff:?}, {attempts} attempts: {found} µs, {packet}");
+        }
     }
 }
 
