@@ -59,12 +59,24 @@ class Case:
         return max(2, int((self.bdp_packets + self.buffer_packets) / 2 / self.flows))
 
 
-CASES = {
+@dataclass(frozen=True)
+class OnAir:
+    """Stations that share the air, which ns-2 alone runs: what `ns2-wireless.tcl` calls them, simulated seconds."""
+
+    kind: str
+    duration_s: float
+
+
+CASES: dict[str, Case | OnAir] = {
     "single-800M": Case(1, 800e6, 0.1, 0.5, 60),
     "flows-10": Case(10, 1e9, 0.05, 1, 10),
     "flows-100": Case(100, 1e9, 0.05, 1, 10),
     "flows-1000": Case(1000, 1e9, 0.05, 1, 10),
+    "adhoc-chain-8": OnAir("chain-8", 500),
+    "adhoc-random-50": OnAir("random-50", 500),
+    "adhoc-random-50-tcp": OnAir("random-50-tcp", 500),
 }
+DEFAULT = [name for name, case in CASES.items() if isinstance(case, Case)]
 
 
 @dataclass(frozen=True)
@@ -146,6 +158,7 @@ def run(command: list[str], core: int) -> dict[str, Any]:
 def measure(name: str, case_name: str, start: str, repeat: int, core: int, version: str) -> dict[str, Any]:
     """The median run by CPU time."""
     peer, case = PEERS[name], CASES[case_name]
+    assert isinstance(case, Case)
     command = peer.command()
 
     def arguments(seconds: float) -> list[str]:
@@ -165,6 +178,26 @@ def measure(name: str, case_name: str, start: str, repeat: int, core: int, versi
     return {**row, "setup_cpu_s": setup["cpu_s"], "runs": repeat, "note": "; ".join(notes)}
 
 
+def measure_on_air(case_name: str, repeat: int, core: int, version: str) -> dict[str, Any]:
+    """The same of a case on the air, and how many frames ns-2's MACs sent, which a further run with a trace tells."""
+    case = CASES[case_name]
+    assert isinstance(case, OnAir)
+
+    def command(seconds: float, trace: str) -> list[str]:
+        return ["ns", str(HERE / "ns2-wireless.tcl"), case.kind, str(seconds), "1", trace]
+
+    frames = subprocess.run(command(case.duration_s, "/dev/stdout"), stdout=subprocess.PIPE, check=True).stdout
+    transmissions = sum(line.startswith(b"s ") and b" MAC " in line for line in frames.splitlines())
+    setup = run(command(0.001, "-"), core)
+    runs = sorted((run(command(case.duration_s, "-"), core) for _ in range(repeat)), key=_cpu)
+    middle = runs[(repeat - 1) // 2]
+    for unused in ("limited", "data_packets", "packets_per_cpu_s"):
+        del middle[unused]
+    rates = {"transmissions": transmissions, "transmissions_per_cpu_s": transmissions / middle["cpu_s"]}
+    row = {"simulator": "ns-2", "version": version, "case": case_name, "start": "", **middle, **rates}
+    return {**row, "setup_cpu_s": setup["cpu_s"], "runs": repeat, "note": "unused headers off, no trace"}
+
+
 def _cpu(run: dict[str, Any]) -> float:
     return float(run["cpu_s"])
 
@@ -172,7 +205,7 @@ def _cpu(run: dict[str, Any]) -> float:
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows as a Markdown table."""
     lines = [
-        "| case | simulator | start | simulated s | CPU s | of which set-up | MB | data packets | packets per CPU s |",
+        "| case | simulator | start | simulated s | CPU s | of which set-up | MB | data packets | a CPU s |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
@@ -187,11 +220,12 @@ def table(rows: list[dict[str, Any]]) -> str:
             f"{row['cpu_s']:.2f}",
             f"{row['setup_cpu_s']:.2f}",
             f"{row['peak_rss_bytes'] / 1e6:.0f}",
-            f"{row['data_packets']:,}",
-            f"{row['packets_per_cpu_s']:,.0f}",
+            f"{row.get('data_packets') or row['transmissions']:,}",
+            f"{row.get('packets_per_cpu_s') or row['transmissions_per_cpu_s']:,.0f}",
         )
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", f"† stopped after {CPU_LIMIT_S} CPU s."])
+    notes = f"† stopped after {CPU_LIMIT_S} CPU s. On the air: the MACs' transmissions in the place of data packets."
+    return "\n".join([*lines, "", notes])
 
 
 def main() -> int:
@@ -211,7 +245,12 @@ def main() -> int:
         if version is None:
             rows.append({"simulator": name, "absent": True, "install": PEERS[name].install})
             continue
-        for case in asked.case or CASES:
+        for case in asked.case or DEFAULT:
+            if isinstance(CASES[case], OnAir):
+                if name == "ns-2":
+                    print(f"{name} {case} ...", file=sys.stderr, flush=True)
+                    rows.append(measure_on_air(case, max(1, asked.repeat), asked.core, version))
+                continue
             for start in asked.start or ("cold", "ssthresh"):
                 print(f"{name} {case} {start} ...", file=sys.stderr, flush=True)
                 rows.append(measure(name, case, start, max(1, asked.repeat), asked.core, version))

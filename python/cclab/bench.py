@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import resource
 import sys
 import time
@@ -23,9 +24,33 @@ def _case(name: str, flows: int, rate: str, rtt: str, limit: str, duration: str,
 
 
 def _ad_hoc(name: str, duration: str, network: dict[str, Any], flows: list[dict[str, Any]]) -> dict[str, Any]:
-    air = {"profile": "ns2-2M", "routing": {"name": "aodv"}, **network.get("wireless", {})}
+    air = {"profile": "ns2-2M", "routing": "aodv", **network.get("wireless", {})}
     network = {**network, "wireless": air}
     return {"name": name, "duration": duration, "network": network, "flows": flows, "record": {"samples": "off"}}
+
+
+_NEWRENO = {"cc": "newreno", "profile": "classic", "ack_every": 1, "mss": "1460 B", "receive_buffer": "46720 B"}
+
+
+def _running_about(name: str, flow: dict[str, Any]) -> dict[str, Any]:
+    """50 stations that run about, ten flows."""
+    mobility = {"model": "waypoint", "speed": ["1 m/s", "20 m/s"], "pause": "0 s", "start": "uniform"}
+    network = {"topology": "random", "nodes": 50, "area": ["1500 m", "300 m"], "wireless": {"mobility": mobility}}
+    return _ad_hoc(name, "500 s", network, [{**flow, "count": 10}])
+
+
+def _field(stations: int) -> dict[str, Any]:
+    """Every second station sends to the next, 100 m away; 20 are in carrier-sense range, however many there are."""
+    from random import Random
+
+    side = (stations / 20 * math.pi) ** 0.5 * 550
+    draw = Random(1).random
+    left = [(draw() * side, draw() * side) for _ in range(stations // 2)]
+    places = [[f"{x + right:.3f} m", f"{y:.3f} m"] for x, y in left for right in (0, 100)]
+    cbr = {"kind": "cbr", "rate": "40 kbit/s", "packet_size": "512 B", "start_jitter": "100 ms"}
+    flows = [{**cbr, "from": i, "to": i + 1} for i in range(0, stations, 2)]
+    network = {"topology": "custom", "places": places, "wireless": {"routing": "direct"}}
+    return _ad_hoc(f"adhoc-field-{stations}", f"{40_000 / stations:g} s", network, flows)
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -45,26 +70,15 @@ CASES: dict[str, dict[str, Any]] = {
 MORE: dict[str, dict[str, Any]] = {
     "long-800M": _case("long-800M", 1, "800 Mbit/s", "100 ms", "0.5 BDP", "600 s"),
     # NewReno with a window of 32 over eight hops, AODV; the transmissions of MAC frames are what costs.
-    "adhoc-chain-8": _ad_hoc(
-        "adhoc-chain-8",
-        "500 s",
-        {"topology": "chain", "hops": 8},
-        [{"cc": "newreno", "profile": "classic", "ack_every": 1, "mss": "1460 B", "receive_buffer": "46720 B"}],
+    "adhoc-chain-8": _ad_hoc("adhoc-chain-8", "500 s", {"topology": "chain", "hops": 8}, [_NEWRENO]),
+    "adhoc-random-50": _running_about(
+        "adhoc-random-50", {"kind": "cbr", "rate": "16.384 kbit/s", "packet_size": "512 B"}
     ),
-    # 50 stations that run about, ten constant streams.
-    "adhoc-random-50": _ad_hoc(
-        "adhoc-random-50",
-        "1000 s",
-        {
-            "topology": "random",
-            "nodes": 50,
-            "area": ["1500 m", "300 m"],
-            "wireless": {"mobility": {"model": "waypoint", "speed": ["1 m/s", "20 m/s"], "pause": "0 s"}},
-        },
-        [{"kind": "cbr", "rate": "16 kbit/s", "packet_size": "512 B", "count": 10}],
-    ),
+    "adhoc-random-50-tcp": _running_about("adhoc-random-50-tcp", _NEWRENO),
     "python-aimd": _case("python-aimd", 1, "800 Mbit/s", "100 ms", "0.5 BDP", "60 s", "python-aimd"),
 }
+# Stations at equal density, made when asked for.
+FIELDS = {f"adhoc-field-{stations}": stations for stations in (100, 1000, 10_000)}
 # Studies, for what it costs to keep a run; run only when asked for, too. The same as benches/sweep-10000.toml.
 SWEEPS: dict[str, dict[str, Any]] = {
     "sweep-10000": {
@@ -90,11 +104,13 @@ def each_algorithm() -> list[str]:
 def _find(name: str) -> dict[str, Any]:
     if known := (CASES | MORE | SWEEPS).get(name):
         return known
+    if name in FIELDS:
+        return _field(FIELDS[name])
     if name in each_algorithm():
         return _case(name.replace("/", "-"), 1, "800 Mbit/s", "100 ms", "0.5 BDP", "60 s", name.partition("/")[2])
     from cclab.registry import unknown
 
-    raise unknown("bench case", name, [*CASES, *MORE, *SWEEPS, *each_algorithm()])
+    raise unknown("bench case", name, [*CASES, *MORE, *FIELDS, *SWEEPS, *each_algorithm()])
 
 
 def measure(names: Sequence[str], repeat: int, progress: Callable[[float], None]) -> list[dict[str, Any]]:
@@ -117,15 +133,42 @@ def measure(names: Sequence[str], repeat: int, progress: Callable[[float], None]
         for k in range(repeat):
             runs.append(_in_its_own_process(name))
             progress((i * repeat + k + 1) / (len(wanted) * repeat))
-        runs.sort(key=lambda run: run["cpu_s"])
-        middle = runs[(repeat - 1) // 2]
+        middle = _middle(runs)
         rates = {f"{what}_per_cpu_s": middle[of] / middle["cpu_s"] for what, of in _RATES if of in middle}
         rows.append({"case": name, **middle, **rates, "runs": repeat})
     return rows
 
 
+def beside(
+    names: Sequence[str], repeat: int, progress: Callable[[float], None]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The cases here and elsewhere in turn, so that what else the machine does meets both; as `measure` and `peers`."""
+    rounds = []
+    for k in range(repeat):
+        # ns-3 takes minutes; it runs once
+        rounds.append((measure(names, 1, lambda _: None), peers(names, () if k == 0 else ("ns-2",))))
+        progress((k + 1) / repeat)
+
+    def middles(tables: list[list[dict[str, Any]]], *key: str) -> list[dict[str, Any]]:
+        runs: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        for row in (row for table in tables for row in table):
+            runs.setdefault(tuple(row.get(part) for part in key), []).append(row)
+        return [_middle(same) | {"runs": len(same)} for same in runs.values()]
+
+    ours, theirs = zip(*rounds, strict=True)
+    return middles(list(ours), "case"), middles(list(theirs), "simulator", "case", "start")
+
+
+def _middle(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The median by CPU time."""
+    return sorted(runs, key=lambda run: float(run.get("cpu_s", 0)))[(len(runs) - 1) // 2]
+
+
 _RATES = (("packets", "data_packets"), ("events", "events"), ("transmissions", "transmissions"))
-_FRAMES = ("rts", "cts", "data", "broadcasts", "acks")
+_FRAMES = {
+    "transmissions": ("rts", "cts", "data", "broadcasts", "acks"),
+    "heard": ("received", "overheard", "collided", "deaf", "sensed"),
+}
 
 
 def _in_its_own_process(name: str) -> dict[str, Any]:
@@ -138,11 +181,12 @@ def _in_its_own_process(name: str) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def peers(names: Sequence[str]) -> list[dict[str, Any]]:
+def peers(names: Sequence[str], only: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The same cases in ns-2 and ns-3, as `benches/peers/peers.py --json` prints them.
 
     Args:
         names: Cases; none is all.
+        only: These simulators; none is all.
 
     Raises:
         RunError: the scripts are not here, or failed.
@@ -150,7 +194,9 @@ def peers(names: Sequence[str]) -> list[dict[str, Any]]:
     import subprocess
 
     script = _peers_script()
-    command = [sys.executable, str(script), "--json", *(word for name in names for word in ("--case", name))]
+    given = [("--case", name) for name in names] + [("--peer", name) for name in only]
+    asked = [word for pair in given for word in pair]
+    command = [sys.executable, str(script), "--json", *asked]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         raise RunError(f"{script} failed with status {done.returncode}")
@@ -188,9 +234,16 @@ def tables(rows: list[dict[str, Any]], others: list[dict[str, Any]] | None) -> l
     sweeps = [row for row in rows if row["case"] in SWEEPS]
     shown = [made] if len(sweeps) < len(rows) or not rows else []
     if on_air := [row for row in rows if "transmissions" in row]:
-        frames = table("cclab bench: MAC frames", "Case", "|Transmissions", "|Transmissions|per CPU s")
+        frames = table(
+            "cclab bench: MAC frames", "Case", "|Transmissions", "|Heard by|each", "|CPU|(s)", "|of it start|(s)",
+            "|Transmissions|per CPU s", "|without the start",
+        )  # fmt: skip
         for row in on_air:
-            frames.add_row(row["case"], number(row["transmissions"]), _millions(row["transmissions_per_cpu_s"]))
+            sent, start = row["transmissions"], row["start_cpu_s"]
+            frames.add_row(
+                row["case"], number(sent), number(row["heard"] / sent, 3), number(row["cpu_s"], 3), number(start, 2),
+                _millions(row["transmissions_per_cpu_s"]), _millions(sent / (row["cpu_s"] - start)),
+            )  # fmt: skip
         shown.append(frames)
     if sweeps:
         shown.append(_of_sweeps(sweeps))
@@ -215,20 +268,23 @@ def _of_sweeps(rows: list[dict[str, Any]]) -> Any:
 
 
 def _beside(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> Any:
-    from cclab.console import table
+    from cclab.console import number, table
 
     made = table(
-        "the same cases elsewhere", "Case", "Simulator", "Start", "|Data packets|per CPU s", "|cclab is", "Note"
+        "the same cases elsewhere", "Case", "Simulator", "Start", "|CPU|(s)", "|of it set-up|(s)",
+        "|Data packets, or MAC frames,|per CPU s", "|cclab is", "Note",
     )  # fmt: skip
-    ours = {row["case"]: row["packets_per_cpu_s"] for row in rows}
+    ours = {row["case"]: row for row in rows}
     for other in others:
         name = f"{other['simulator']} {other.get('version') or ''}".strip()
         if other.get("absent"):
-            made.add_row("", name, "", "–", "", f"not installed: {other['install']}")
+            made.add_row("", name, "", "", "", "–", "", f"not installed: {other['install']}")
             continue
-        rate = other["packets_per_cpu_s"]
-        ratio = f"{ours[other['case']] / rate:.1f} × as fast" if rate and other["case"] in ours else ""
-        made.add_row(other["case"], name, other.get("start", ""), _millions(rate), ratio, other.get("note", ""))
+        of = "transmissions_per_cpu_s" if "transmissions" in other else "packets_per_cpu_s"
+        rate = other[of]
+        ratio = f"{ours[other['case']][of] / rate:.1f} × as fast" if rate and other["case"] in ours else ""
+        cpu = [number(other[part], 3) if part in other else "" for part in ("cpu_s", "setup_cpu_s")]
+        made.add_row(other["case"], name, other.get("start", ""), *cpu, _millions(rate), ratio, other.get("note", ""))
     return made
 
 
@@ -304,7 +360,7 @@ def main() -> None:
         return
     if '"python-aimd"' in scenario:
         _register_python_aimd()
-    wall = time.perf_counter()
+    wall, start = time.perf_counter(), time.process_time()
     simulation = _core.Simulation(scenario, None)
     while simulation.advance(1 << 22) < 1.0:
         pass
@@ -312,7 +368,8 @@ def main() -> None:
     wall, cpu = time.perf_counter() - wall, time.process_time()  # of the whole process, as the peers' is
     figures = {"data_packets": result["data_packets"], "events": result["events"], "cpu_s": cpu, "wall_s": wall}
     if stations := result.get("stations"):
-        figures["transmissions"] = sum(int(sum(stations[kind])) for kind in _FRAMES)
+        figures |= {what: sum(int(sum(stations[kind])) for kind in kinds) for what, kinds in _FRAMES.items()}
+        figures["start_cpu_s"] = start
     print(json.dumps({**figures, "peak_rss_bytes": _peak_rss_bytes()}))
 
 

@@ -368,7 +368,8 @@ def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...], each_
     """Measure the simulator's speed: data packets over the bottleneck per second of CPU time.
 
     Cases that run only when asked for: long-800M (ten minutes), python-aimd (a law written in Python), sweep-10000
-    (what it costs to keep a short run), and single-800M/NAME with any congestion control.
+    (what it costs to keep a short run), single-800M/NAME with any congestion control, and on the air adhoc-chain-8,
+    adhoc-random-50, adhoc-random-50-tcp, adhoc-field-100, adhoc-field-1000 and adhoc-field-10000.
     """
     from cclab import bench as benches
     from cclab import console, results
@@ -377,8 +378,10 @@ def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...], each_
         cases = (*cases, *benches.each_algorithm())
 
     with console.Progress("Measuring") as progress:
-        measured = benches.measure(cases, repeat, progress)
-    others = benches.peers(cases) if peers else None
+        if peers:
+            measured, others = benches.beside(cases, repeat, progress)
+        else:
+            measured, others = benches.measure(cases, repeat, progress), None
     if as_json:
         click.echo(results.to_json(measured if others is None else [*measured, *others]))
     else:
