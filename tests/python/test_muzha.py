@@ -1,7 +1,9 @@
 """The Muzha study: its design, and every part once in small."""
 
 import copy
+import math
 
+import polars as pl
 import pytest
 
 from cclab import published
@@ -46,6 +48,14 @@ def test_a_part_alone(study, tmp_path):
     found = study.analysis().run(context(study, small(study.about), tmp_path / "cross", ["cross"]))
     assert sum(c.verdict != "not tested" for c in found.checks) == 3
     assert not found.figures
+
+
+def test_a_flow_that_delivers_nothing_has_no_delay(study):
+    analysis = study.analysis()
+    delays = [10.0, math.nan, 20.0, 30.0]
+    runs = pl.DataFrame({"seed": [1, 1, 2, 2], "hops": [4, 6, 4, 6], "laws": "Vegas", "delay": delays})
+    assert analysis.by_seed(runs, "delay") == [10.0, 25.0]
+    assert analysis.pivot(runs, "delay", "laws", ["hops"])["Vegas"].to_list() == ["15 ± 64", "30"]
 
 
 def test_an_interval_decides(study):

@@ -95,8 +95,13 @@ fn the_floor_is_what_newreno_leaves() {
     assert!(found[0] >= 0.15 && found[1] >= 0.25 && found[2] < 0.05, "{found:?}");
 }
 
-/// So many hops of 250 m for 50 s, ten times: goodput in kbit/s and packets sent again.
+/// So many hops of 250 m for 50 s, as often as there are seeds: goodput in kbit/s and packets sent again.
 fn chain(cc: &str, hops: u32, window: u32) -> (f64, f64) {
+    chain_of(cc, hops, window, "{ limit = \"50 packets\" }", 10)
+}
+
+/// The same with this interface queue.
+fn chain_of(cc: &str, hops: u32, window: u32, queue: &str, seeds: u64) -> (f64, f64) {
     let toml = format!(
         r#"
         name = "chain"
@@ -105,7 +110,7 @@ fn chain(cc: &str, hops: u32, window: u32) -> (f64, f64) {
         [network]
         topology = "chain"
         hops = {hops}
-        wireless = {{ profile = "ns2-2M", routing = "aodv" }}
+        wireless = {{ profile = "ns2-2M", routing = "aodv", queue = {queue} }}
         [[flows]]
         cc = {cc}
         profile = "classic"
@@ -117,15 +122,16 @@ fn chain(cc: &str, hops: u32, window: u32) -> (f64, f64) {
         window * 1460
     );
     let scenario = Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}"));
-    let runs: Vec<_> = (1..=10).map(|seed| cclab_sim::world::run(&scenario, seed).expect("it runs")).collect();
-    let mean = |of: fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / 10.0;
+    let runs: Vec<_> = (1..=seeds).map(|seed| cclab_sim::world::run(&scenario, seed).expect("it runs")).collect();
+    let mean = |of: fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / seeds as f64;
     (mean(|run| run.flows.goodput_bps[0] / 1e3), mean(|run| run.flows.segments_retransmitted[0] as f64))
 }
 
-/// Chains of 4 to 16 hops: at every window Muzha has no less than NewReno on the mean over the hops, and sends fewer packets again than
-/// it, but more than Vegas (the slides: 14, 16, 25 for NewReno, 6, 6, 9 for Vegas, 10, 10, 18 for Muzha at 4, 6, 8 hops).
+/// Chains of 4 to 16 hops, mean over the hops: with windows of 8 and 32 Muzha has at least a tenth more than NewReno, with one of 4, which is
+/// close to the best already, at most a twentieth less. It sends fewer packets again than NewReno, with 8 and 32 more than Vegas (the slides: 14,
+/// 16, 25 for NewReno, 6, 6, 9 for Vegas, 10, 10, 18 for Muzha at 4, 6, 8 hops).
 #[test]
-fn chains_carry_no_less_and_lose_less() {
+fn chains_carry_more_where_windows_are_wide_and_lose_less() {
     let hops = [4, 6, 8, 16];
     for window in [4, 8, 32] {
         let mean = |cc| {
@@ -143,4 +149,17 @@ fn chains_carry_no_less_and_lose_less() {
             "window {window}: {muzha:?}, {newreno:?}, {vegas:?}"
         );
     }
+}
+
+/// A station whose queue is `drai` advises by its fields. Its defaults are what a station does anyhow; with retries of the MAC as a third
+/// measure contention is heard of before it loses packets.
+#[test]
+fn a_station_advises_by_the_fields_of_its_queue() {
+    let of = |fields: &str| {
+        chain_of("\"muzha\"", 6, 32, &format!("{{ discipline = \"drai\", limit = \"50 packets\"{fields} }}"), 3)
+    };
+    let plain = chain_of("\"muzha\"", 6, 32, "{ limit = \"50 packets\" }", 3);
+    assert_eq!(of(""), plain);
+    let (goodput, again) = of(", retries = 1");
+    assert!(again < 0.6 * plain.1 && goodput > 0.9 * plain.0, "{goodput} kbit/s, {again} again; {plain:?} without");
 }

@@ -2,7 +2,7 @@
 
 use super::{ParcelId, Parcels, StationId};
 use crate::net::Reason;
-use crate::net::queue::{Kind, Ledger, Queue, Room, Verdict, View};
+use crate::net::queue::{Kind, Ledger, Queue, Room, Verdict, View, drai};
 use crate::wire::ecn::CE;
 use cclab_algo::rng::Stream;
 use cclab_algo::{Rate, Time};
@@ -36,6 +36,8 @@ pub(super) struct InterfaceQueue {
     items: VecDeque<Item>,
     bytes: u64,
     discipline: Kind,
+    /// What the station does as TCP Muzha's router, if told: then the queue itself is drop-tail.
+    pub(super) drai: Option<drai::Config>,
     room: Room,
     /// Of data frames, as far as disciplines ask.
     rate: Rate,
@@ -57,10 +59,12 @@ pub(super) struct InterfaceQueue {
 impl InterfaceQueue {
     /// An empty queue in front of data frames of this rate; its discipline draws from `rng`.
     pub(super) fn new(queue: &Queue, rate: Rate, rng: Stream) -> InterfaceQueue {
+        let drai = queue.drai();
         InterfaceQueue {
             items: VecDeque::new(),
             bytes: 0,
-            discipline: Kind::new(queue, rng),
+            discipline: if drai.is_some() { Kind::DropTail } else { Kind::new(queue, rng) },
+            drai,
             room: queue.limit().into(),
             rate,
             kept: (0, 0),

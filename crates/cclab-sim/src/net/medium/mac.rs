@@ -637,7 +637,8 @@ impl Station {
             self.alone = f64::from(packet.size) * 8.0 / exchange.as_secs_f64();
         }
         let counted = self.counted(now);
-        let config = drai::Config { q_hi: (self.queue.limit() as f64 / 2.0).max(1.0), ..drai::Config::STATION };
+        let q_hi = (self.queue.limit() as f64 / 2.0).max(1.0);
+        let config = self.queue.drai.unwrap_or(drai::Config { q_hi, ..drai::Config::STATION });
         let drai = self.drai.get_or_insert_with(|| Box::new(Watch::new(config, now, counted)));
         drai.look(now, counted, self.alone);
         drai.stamp(now, packet);

@@ -27,7 +27,12 @@ pub const ENTRY: Entry = Entry {
         Field::probability("weight", 0.125, "w, of the newest sample in the averages U of use and Q of the queue"),
         Field::time("hold", Duration::from_millis(200), "for so long after a drop the queue counts as full"),
         FLOWS_WITHIN.at_least(Duration::from_millis(1)),
-        Field::number("full_use", 1.0, (0.01, 1.0), "U_max: the use of a saturated link; h = 1 - U/U_max"),
+        Field::optional(
+            "full_use",
+            Domain::Number { min: 0.01, max: 1.0 },
+            "auto",
+            "U_max: the use of a saturated link; h = 1 - U/U_max; auto: 1, on the air 0.95",
+        ),
         Field::probability("h5", 0.5, "headroom for an aggressive acceleration"),
         Field::probability("h4", 0.1, "headroom for a moderate acceleration"),
         Field::number(
@@ -53,6 +58,12 @@ pub const ENTRY: Entry = Entry {
             "auto",
             "packets for an aggressive one; auto: half the limit",
         ),
+        Field::optional(
+            "retries",
+            Domain::Number { min: 0.0, max: 1e6 },
+            "off",
+            "on the air: more retries of the MAC for a packet, in an interval, are a moderate deceleration",
+        ),
     ],
     lane: FIFO,
     check: |params| {
@@ -77,7 +88,7 @@ pub const ENTRY: Entry = Entry {
             floor: params.get("floor"),
             q_lo: params.get::<Option<u64>>("q_lo").map(|packets| packets as f64),
             q_hi: params.get::<Option<u64>>("q_hi").map_or(half.max(1.0), |packets| packets as f64),
-            retries: None,
+            retries: params.get("retries"),
         };
         Queue::new(limit, config)
     },
@@ -94,8 +105,8 @@ pub struct Config {
     pub hold: Duration,
     /// T_N.
     pub flows_within: Duration,
-    /// U_max.
-    pub full_use: f64,
+    /// U_max; `None` is 1.
+    pub full_use: Option<f64>,
     /// Headroom of the highest level.
     pub h5: f64,
     /// Headroom of the one below.
@@ -119,7 +130,7 @@ impl Config {
         weight: 0.125,
         hold: Duration::from_millis(200),
         flows_within: Duration::from_secs(1),
-        full_use: 0.95,
+        full_use: Some(0.95),
         h5: 0.5,
         h4: 0.1,
         least_share: 80_000.0,
@@ -143,6 +154,9 @@ impl Parameters for Config {
     }
     fn start(&self, _: Stream) -> Kind {
         Kind::Arrival(Box::new(Router::new(*self)))
+    }
+    fn drai(&self) -> Option<Config> {
+        Some(Config { full_use: self.full_use.or(Config::STATION.full_use), ..*self })
     }
 }
 
@@ -283,7 +297,7 @@ impl Drai {
     /// what flows make that yield to nothing but losses.
     fn judge(&self, now: Time, capacity: f64) -> Advice {
         let config = &self.config;
-        let headroom = (1.0 - self.used / config.full_use).max(0.0);
+        let headroom = (1.0 - self.used / config.full_use.unwrap_or(1.0)).max(0.0);
         let shares = capacity * headroom / self.flows() as f64 >= config.least_share;
         let q_lo = config.q_lo.unwrap_or((self.flows() as f64 + 1.0).max(3.0));
         let tries = config.retries.is_some_and(|limit| self.retries as f64 > limit * self.served as f64);
@@ -437,7 +451,7 @@ mod tests {
 
     /// A router after a hundred samples of this, at `capacity` bit/s.
     fn after(busy: f64, queue: f64, capacity: f64) -> Drai {
-        let mut drai = Drai::new(Config { full_use: 1.0, ..Config::STATION });
+        let mut drai = Drai::new(Config { full_use: None, ..Config::STATION });
         for i in 1..=100 {
             drai.sample(Time::ZERO + INTERVAL * i, busy, queue, capacity);
         }
@@ -527,6 +541,21 @@ mod tests {
             assert_eq!(found, expected, "{packets:?}");
             (0..51).for_each(|i| drai.sample(at + INTERVAL * (i + 1), 0.0, 0.0, 10e6));
             assert_eq!(drai.flows.len(), 0, "a second later they are forgotten");
+        }
+    }
+
+    /// More retries than for one in a packet are a moderate deceleration, where they count.
+    #[test]
+    fn retries_of_the_mac_count_where_they_are_to() {
+        for (limit, retries, expected) in [(None, 9, 5), (Some(1.0), 2, 5), (Some(1.0), 3, 2), (Some(2.0), 4, 5)] {
+            let mut drai = Drai::new(Config { retries: limit, ..Config::STATION });
+            for i in 1..=2 {
+                drai.on_served(2, retries);
+                drai.sample(Time::ZERO + INTERVAL * i, 0.0, 0.0, 10e6);
+            }
+            let mut packet = data(0);
+            drai.stamp(Time::ZERO + INTERVAL * 2, &mut packet);
+            assert_eq!(level(&mut packet), expected, "{retries} for two packets, {limit:?}");
         }
     }
 

@@ -94,6 +94,10 @@ pub trait Parameters: Debug + Send + Sync {
     fn name(&self) -> &'static str;
     /// The discipline at work, its queue empty; it draws from `rng`.
     fn start(&self, rng: Stream) -> Kind;
+    /// What a station whose interface queue it is does as TCP Muzha's router.
+    fn drai(&self) -> Option<drai::Config> {
+        None
+    }
 }
 
 impl Queue {
@@ -116,6 +120,11 @@ impl Queue {
     pub fn fields(&self) -> impl Iterator<Item = (&'static Field, Value)> {
         let fields = if let Queue::Active(active) = self { active.fields.as_ref() } else { None };
         fields.into_iter().flat_map(Params::iter)
+    }
+
+    /// As [`Parameters::drai`].
+    pub fn drai(&self) -> Option<drai::Config> {
+        if let Queue::Active(active) = self { active.parameters.drai() } else { None }
     }
 
     /// Name of its discipline.
