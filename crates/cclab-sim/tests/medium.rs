@@ -298,3 +298,33 @@ proptest! {
         run(&scenario);
     }
 }
+
+/// Between two packets for one neighbour 4095 go to another, so that the sequence number is the same again: it is no duplicate.
+#[test]
+fn a_number_that_comes_round_is_no_duplicate() {
+    let toml = r#"
+        name = "round"
+        duration = "25 s"
+        record = { samples = "off" }
+        [network]
+        topology = "custom"
+        places = [["0 m", "0 m"], ["50 m", "0 m"], ["0 m", "50 m"]]
+        wireless = { profile = "ns2-2M", routing = "direct", arp = false }
+        [[flows]]
+        kind = "cbr"
+        from = 0
+        to = 1
+        packet_size = "100 B"
+        rate = "80 bit/s"
+        [[flows]]
+        kind = "cbr"
+        from = 0
+        to = 2
+        packet_size = "100 B"
+        rate = "327600 bit/s"
+        start = "1 ms"
+        "#;
+    let run = run_with(&Scenario::from_toml(toml).unwrap_or_else(|e| panic!("{e}")), 1);
+    assert_eq!(run.stations.rows().map(|s| s.duplicates).sum::<u64>(), 0);
+    assert_eq!(run.flows.row(0).packets_received, 3);
+}

@@ -156,8 +156,6 @@ pub(super) struct Station {
     short: u32,
     long: u32,
     sequence: u16,
-    /// The last sequence number of each neighbour.
-    seen: Vec<(u32, u16)>,
     rng: Stream,
     pub(super) counts: Counts,
     /// What it advises Muzha's senders, once one of their packets has passed.
@@ -182,7 +180,6 @@ impl Station {
             short: 0,
             long: 0,
             sequence: 0,
-            seen: Vec::new(),
             rng,
             counts: Counts::default(),
             drai: None,
@@ -203,17 +200,6 @@ impl Station {
         };
         let slots = self.rng.below(slots.into()) as u32;
         self.ear.draw(now, slots);
-    }
-
-    /// Whether a frame is another copy of the last one from there.
-    fn is_duplicate(&mut self, from: u32, sequence: u16) -> bool {
-        match self.seen.iter_mut().find(|(station, _)| *station == from) {
-            Some((_, last)) => std::mem::replace(last, sequence) == sequence,
-            None => {
-                self.seen.push((from, sequence));
-                false
-            }
-        }
     }
 
     /// What would go for a neighbour now, taken back by routing.
@@ -517,9 +503,9 @@ impl Medium {
                         station.plan(Task::SendData, now + self.timing.sifs);
                     }
                 }
-                Kind::Data { content, sequence } if to == at => {
+                Kind::Data { content, .. } if to == at => {
                     let ack = nav.saturating_sub(self.timing.sifs);
-                    self.receive(now, me, from, sequence, content, ack);
+                    self.receive(now, me, from, content, ack);
                 }
                 Kind::Data { content, .. } if to == EVERYBODY => self.deliver(now, me, from, content),
                 Kind::Data { content, .. } => self.overhear(now, me, from, to, content),
@@ -547,19 +533,18 @@ impl Medium {
     }
 
     /// A data frame reaches the station that it is for.
-    fn receive(&mut self, now: Time, at: usize, from: u32, sequence: u16, content: Content, ack: Duration) {
+    fn receive(&mut self, now: Time, at: usize, from: u32, content: Content, ack: Duration) {
         let station = &mut self.stations[at];
         if station.task != Task::Nothing {
             return;
         }
         station.ear.engaged = now;
         station.plan(Task::SendAck { to: from, airtime: ack }, now + self.timing.sifs);
-        if station.is_duplicate(from, sequence) {
-            station.counts.duplicates += 1;
+        // The standard tells a duplicate by its number and its retry bit. A number that has come round after 4096 frames is none.
+        let service = self.stations[from as usize].service.as_mut();
+        if service.is_some_and(|service| std::mem::replace(&mut service.arrived, true)) {
+            self.stations[at].counts.duplicates += 1;
             return;
-        }
-        if let Some(service) = &mut self.stations[from as usize].service {
-            service.arrived = true;
         }
         self.deliver(now, at, from, content);
     }
