@@ -639,7 +639,8 @@ def settings_table(published: pl.DataFrame, runs: pl.DataFrame, ns2: pl.DataFram
     return Table(
         "settings",
         "What the slides leave open: throughput at a window of 4, kbit/s",
-        caption + " In brackets the printed value; “off by” is the geometric mean of the factors. ns-2.35 (ten runs) has no Muzha.",
+        caption
+        + " In brackets the printed value; “off by” is the geometric mean of the factors. ns-2.35 (ten runs) has no Muzha.",
         pl.DataFrame(rows),
     )
 
