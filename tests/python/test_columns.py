@@ -12,7 +12,7 @@ NETWORK = {"topology": "dumbbell", "rate": "5 Mbit/s", "rtt": "20 ms"}
 EVERYTHING = {
     "duration": "2 s",
     "network": NETWORK,
-    "flows": [{"cc": "cubic"}, {"kind": "cbr", "rate": "1 Mbit/s"}],
+    "flows": [{"cc": "cubic"}, {"kind": "cbr", "rate": "1 Mbit/s"}, {"cc": "reno", "paths": [{}, {}]}],
     "background": [{"kind": "poisson", "load": "20%", "cc": "reno"}],
     "record": {"packets": "table"},
 }
@@ -41,7 +41,7 @@ def test_a_run_has_the_columns_of_the_schema():
 def test_names_stand_where_their_numbers_were():
     result = cclab.Scenario.from_dict(EVERYTHING).run()
     labels, links = set(result.flows["label"]), set(result.links["name"])
-    assert set(result.samples["flow"]) == labels == {"cubic-1", "cbr-1"}
+    assert set(result.samples["flow"]) == labels == {"cubic-1", "cbr-1", "reno-1/path-1", "reno-1/path-2"}
     assert set(result.packets["flow"]) == labels | set(result.background["label"])
     assert {None, "bottleneck"} < set(result.packets["link"]) <= links | {None}
     assert set(result.link_samples["link"]) == links
