@@ -2,6 +2,7 @@
 
 mod support;
 
+use cclab_algo::Duration;
 use cclab_algo::cc;
 use cclab_sim::app::scheduler;
 use cclab_sim::scenario::Scenario;
@@ -120,6 +121,19 @@ fn uncoupled_subflows_are_two_flows() {
         (ratio("label = \"session\"\ncc = \"bbr\""), ratio("label = \"session\"\ncoupling = \"cbbr\""));
     assert!((1.7..2.3).contains(&uncoupled), "{uncoupled}");
     assert!((0.7..1.6).contains(&coupled), "{coupled}");
+}
+
+/// One that stops before the warm-up ends has nothing measured, though data are still under way, in copies, when it stops.
+#[test]
+fn what_ends_before_the_warm_up_is_not_measured() {
+    let flow = "cc = 'cubic'\nscheduler = 'redundant'\nstop = '1 s'";
+    let mut scenario = paths("4 s", &[link(10.0, 40), link(4.0, 400)], flow);
+    scenario.warmup = Duration::from_secs(3);
+    let result = run(&scenario);
+    let session = result.sessions.row(0);
+    assert!(session.measured_s == 0.0 && session.goodput_bps.is_nan());
+    assert!(session.delivered_bytes > 0);
+    assert_eq!((session.duplicate_bytes, session.reinjected_bytes, session.opportunistic_bytes), (0, 0, 0));
 }
 
 /// A path as it comes: rate, delay, losses, what else links do, and when it goes down and up.

@@ -552,7 +552,7 @@ impl Session {
         let since = now.max(self.start);
         self.meter = Meter {
             on: self.over.is_none(),
-            before: self.counters(),
+            before: self.meter.after.unwrap_or_else(|| self.counters()),
             after: self.meter.after,
             last: since,
             ..Meter::default()
