@@ -58,6 +58,39 @@ fn equal_paths_are_used_alike() {
     assert!((0.97..1.001).contains(&(by_rtt / most)), "{by_rtt} of {most}");
 }
 
+/// RTTs of 20 and 200 ms. A receiver with 60 kB is blocked by what goes the long way: BLEST does not send it (Ferlin et al. 2016, as good
+/// as min-rtt at least). With ample room neither BLEST nor ECF ever waits.
+#[test]
+fn blest_does_not_block_the_fast_path() {
+    let goodput = |scheduler: &str, buffer: &str| {
+        let flow = format!("cc = 'cubic'\nscheduler = '{scheduler}'\nreceive_buffer = '{buffer}'");
+        endless((10.0, 20), (10.0, 200), 60, &flow).sessions.row(0).goodput_bps
+    };
+    let (blest, by_rtt) = (goodput("blest", "60 kB"), goodput("min-rtt", "60 kB"));
+    assert!(blest >= by_rtt, "{blest}, {by_rtt}");
+    let ample = goodput("min-rtt", "16 MiB");
+    for scheduler in ["blest", "ecf", "predicted-arrival"] {
+        let found = goodput(scheduler, "16 MiB") / ample;
+        assert!((0.98..1.02).contains(&found), "{scheduler}: {found}");
+    }
+}
+
+/// The last segments of a transfer do not go the long way (Lim et al. 2017): ECF is through about as soon as min-rtt, and sooner in the
+/// sizes where a few round trips of the short way are left (losses in the queue move single sizes by some per cent).
+#[test]
+fn ecf_completes_sooner() {
+    let taken = |scheduler: &str, size: u32| {
+        let links = [link(10.0, 20), link(10.0, 200)];
+        let flow = format!("cc = 'cubic'\nscheduler = '{scheduler}'\nsize = '{size} kB'");
+        run(&paths("30 s", &links, &flow)).sessions.row(0).fct_s
+    };
+    for size in [100, 500, 1000, 2000] {
+        let (ecf, by_rtt) = (taken("ecf", size), taken("min-rtt", size));
+        assert!(ecf <= by_rtt * 1.05, "{size} kB: {ecf}, {by_rtt}");
+    }
+    assert!(taken("ecf", 500) < 0.9 * taken("min-rtt", 500));
+}
+
 /// Each byte on both: the goodput of the better path, the delay of the shorter, and equal paths bring everything twice.
 #[test]
 fn redundant_is_as_good_as_the_best_path() {

@@ -389,6 +389,7 @@ impl Session {
             now,
             waiting: if self.end == u64::MAX { u64::MAX } else { self.end - self.next },
             window: self.window(),
+            offered: self.spec.receive_buffer,
             len,
             again,
             blocked: self.sent_again.blocked,

@@ -4,7 +4,10 @@
 //! snapshot, a [`Scene`]; what it keeps is its own. To add one: a file beside this one, a `mod` line and an entry in
 //! [`REGISTRY`].
 
+mod blest;
+mod ecf;
 mod min_rtt;
+mod predicted_arrival;
 mod redundant;
 mod round_robin;
 
@@ -12,7 +15,8 @@ use cclab_algo::params::{self, Flavour, Given, Params, Spec};
 use cclab_algo::{Duration, Rate, Time};
 
 /// Every scheduler there is, in the order in which `cclab list schedulers` shows them.
-pub static REGISTRY: &[Entry] = &[min_rtt::ENTRY, round_robin::ENTRY, redundant::ENTRY];
+pub static REGISTRY: &[Entry] =
+    &[min_rtt::ENTRY, round_robin::ENTRY, redundant::ENTRY, blest::ENTRY, ecf::ENTRY, predicted_arrival::ENTRY];
 
 /// The scheduler of a connection that names none.
 pub const DEFAULT: &Entry = &min_rtt::ENTRY;
@@ -78,6 +82,8 @@ pub struct Scene<'a> {
     /// Bytes that the receiver has room for beyond those sent: its buffer less what is not acknowledged at data level. Of what is
     /// sent again this is not asked.
     pub window: u64,
+    /// Bytes that the receiver has room for beyond those acknowledged at data level.
+    pub offered: u64,
     /// Bytes of the segment that is to be sent; 0 where there is nothing but copies.
     pub len: u64,
     /// It is sent again, after a timeout or the failure of a subflow.
@@ -152,17 +158,23 @@ pub(super) mod tests {
         View { usable: true, ready, srtt: Duration::from_millis(ms), mss: 1000, cwnd: 10_000, ..View::default() }
     }
 
-    /// Asks for one segment of new data.
-    pub fn ask(scheduler: &mut dyn Spread, subflows: &[View]) -> Choice {
-        scheduler.choose(&Scene {
+    /// A segment of new data is to be sent.
+    pub fn scene(subflows: &[View]) -> Scene<'_> {
+        Scene {
             now: Time::ZERO,
             waiting: u64::MAX,
             window: 1 << 30,
+            offered: 1 << 30,
             len: 1000,
             again: false,
             blocked: 0,
             subflows,
-        })
+        }
+    }
+
+    /// Asks for it.
+    pub fn ask(scheduler: &mut dyn Spread, subflows: &[View]) -> Choice {
+        scheduler.choose(&scene(subflows))
     }
 
     /// Names are unique, and parameters have their defaults.
