@@ -90,7 +90,10 @@ impl Simulation {
         let is_source = self.sockets[id.index()].is_source;
         let Some((session, own)) = self.session_at(id) else { return };
         if !is_source {
-            session.on_destination(now, id, own);
+            let complete = session.on_destination(now, id, own);
+            if complete && let Some(endpoint) = self.sockets[id.index()].transport.tcp_mut() {
+                endpoint.acknowledge_now(); // as to a DATA_FIN, which the last data carry
+            }
             return self.pump(now, id);
         }
         let was_complete = session.is_complete();

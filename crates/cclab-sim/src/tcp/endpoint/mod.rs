@@ -414,6 +414,10 @@ impl Endpoint {
     pub fn set_more(&mut self, more: bool) {
         self.snd.set_more(more);
     }
+    /// As a subflow that has what its connection waited for: no delayed ACK.
+    pub fn acknowledge_now(&mut self) {
+        self.rcv.ack_now = true;
+    }
     /// As a subflow: bytes of new data that could leave now; 0 while it repairs, or where some that it was given wait.
     pub fn room(&mut self, now: Time) -> u64 {
         self.snd.room(now)

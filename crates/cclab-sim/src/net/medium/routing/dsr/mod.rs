@@ -32,7 +32,12 @@ pub const ENTRY: Entry = Entry {
 
 const FIELDS: &[Field] = &[
     Field::choice("profile", &["ns2", "rfc4728"], "whose values where they differ"),
-    Field::integer("max_hops", 64, (1, 255), "hops that a request may make (ns-2 16)"),
+    Field::integer(
+        "max_hops",
+        62,
+        (1, 62),
+        "hops that a request may make: as many as an option's length octet allows (ns-2 16)",
+    ),
     Field::flag("nonpropagating", true, "neighbours are asked first"),
     time("nonprop_timeout", Duration::from_millis(30), "how long for"),
     time("request_period", Duration::from_millis(500), "wait behind the first request to all")

@@ -98,7 +98,7 @@ fn neighbours_are_asked_first() {
     net.send(0, 3);
     net.run(at(1.0));
     let asked = requests(&net, 0);
-    assert_eq!(asked.iter().map(|asked| asked.1).collect::<Vec<_>>(), [1, 64]);
+    assert_eq!(asked.iter().map(|asked| asked.1).collect::<Vec<_>>(), [1, 62]);
     assert!((asked[1].0 - 0.03).abs() < 1e-9);
 }
 
