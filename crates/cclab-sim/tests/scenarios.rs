@@ -314,7 +314,7 @@ const BAD: &[(&str, &str)] = &[
     ("name = 5", "name: 5 is not a name: text on one line, 1 to 200 characters"),
     (
         "durations = '5 s'",
-        r#"durations: unknown field (did you mean "duration"?); allowed: name, duration, warmup, seed, max_events, network, background, flows, record"#,
+        r#"durations: unknown field (did you mean "duration"?); allowed: traces, name, duration, warmup, seed, max_events, network, background, flows, record"#,
     ),
     ("duration = 5", r#"duration: 5 has no unit; write e.g. "40 ms""#),
     ("duration = '0 s'", r#"duration: "0 s" is too small; at least "1 ns""#),
@@ -357,11 +357,11 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "network.rates = '5 Mbit/s'",
-        r#"network.rates: unknown field (did you mean "rate"?); allowed: topology, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access, wifi"#,
+        r#"network.rates: unknown field (did you mean "rate"?); allowed: topology, trace, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access, wifi"#,
     ),
     (
         "network.hops = 3",
-        "network.hops: unknown field; allowed: topology, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access, wifi",
+        "network.hops: unknown field; allowed: topology, trace, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access, wifi",
     ),
     ("network.queue = '1 BDP'", r#"network.queue: "1 BDP" is not a table"#),
     (
@@ -515,7 +515,7 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ),
     (
         "network.reverse.rtt = '5 ms'",
-        "network.reverse.rtt: unknown field; allowed: rate, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule",
+        "network.reverse.rtt: unknown field; allowed: rate, delay, trace, queue, overhead, duplicate, loss, jitter, reorder, schedule",
     ),
     (
         "network.access = { delay = '11 ms' }",
@@ -728,9 +728,9 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
         "flows.0 = { cc = 'reno', paths = [{}, {}], scheduler = { name = 'round-robin', num_segments = 0 } }",
         "flows[0].scheduler.num_segments: 0 is not a number from 1 to 255",
     ),
-    ("flows.0 = { coupling = 'none', paths = [{}, {}] }", r#"flows[0].cc: missing; write e.g. cc = "cubic""#),
+    ("flows = [{ coupling = 'none', paths = [{}, {}] }]", r#"flows[0].cc: missing; write e.g. cc = "cubic""#),
     (
-        "flows.0 = { coupling = 'reno', paths = [{}, {}] }",
+        "flows = [{ coupling = 'reno', paths = [{}, {}] }]",
         r#"flows[0].coupling: "reno" knows nothing of siblings, write it as cc; allowed: {coupled}"#,
     ),
     (

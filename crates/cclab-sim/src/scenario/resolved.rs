@@ -577,7 +577,7 @@ mod tests {
         );
         assert_eq!(link["loss"], json!([{ "model": "bernoulli", "p": 0.01, "applies_to": "data" }]));
         assert_eq!(link["jitter"], json!({ "distribution": "uniform", "max_s": 0.00025 }));
-        assert_eq!(link["schedule"], json!([{ "at_s": 10.0, "rate_bps": 1000, "delay_s": null }]));
+        assert_eq!(link["schedule"], json!([{ "at_s": 10.0, "rate_bps": 1000, "delay_s": null, "up": null }]));
         let flows = found["flows"].as_array().expect("flows");
         let labels: Vec<&str> = flows.iter().filter_map(|f| f["label"].as_str()).collect();
         assert_eq!(labels, ["cubic-1", "cubic-2", "cbr-1"]);

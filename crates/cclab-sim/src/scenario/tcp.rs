@@ -74,8 +74,7 @@ impl TcpSpec {
             let allowed = alternatives(spec.cc.name, coupled);
             t.mistake("coupling", format!("\"{}\" knows nothing of siblings, write it as cc{allowed}", spec.cc.name));
         }
-        let coupled = spec.cc.is_coupled();
-        Some((spec, coupled))
+        Some((spec, !uncoupled))
     }
 
     /// Reads the options of a connection out of `t`.
