@@ -209,7 +209,7 @@ def _background_table(result: Result) -> Table:
 def _link_table(rows: list[dict[str, Any]]) -> Table:
     busy = [row for row in rows if math.isfinite(row["utilisation"])] or rows
     lossy = any(row["losses"] for row in busy)
-    vary = any(abs(row["capacity_bps"] / row["rate_bps"] - 1) > 1e-6 for row in busy)
+    vary = any(abs(row["capacity_bps"] - row["rate_bps"]) > 1e-6 * row["rate_bps"] for row in busy)
     made = table(
         "links (queue in packets, delay in the queue)", "Link", "|Rate|(Mbit/s)",
         *(["|Capacity|mean (Mbit/s)"] if vary else []), "|Used", "|Queue|mean", "|max", "|limit", "|Delay|(ms)",
