@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cclab import ResultError, plots
+from cclab import ResultError, Scenario, plots
 
 UNITS = {"cwnd": "(kB)", "throughput": "(Mbit/s)", "rtt": "(ms)", "queue": "(packets waiting)"}
 
@@ -52,6 +52,20 @@ def test_a_flow_keeps_its_colour(result):
     assert len({every[f] for f in ("cubic-1", "cubic-2", "reno-1")}) == 3
     assert colours(result.plot.rtt(flows=["reno-1"]))["reno-1"] == every["reno-1"]
     assert colours(result.plot.cwnd())["reno-1"] == every["reno-1"]
+
+
+def test_no_bin_is_narrower_than_the_samples():
+    """A transfer of half a second, sampled every 100 ms: not five spikes of many times the link's rate."""
+    short = Scenario.from_dict(
+        {
+            "duration": "10 s",
+            "network": {"rate": "20 Mbit/s", "rtt": "20 ms"},
+            "flows": [{"cc": "cubic", "size": "1 MB"}],
+        }
+    ).run()
+    rates = [patch.get_data().values for patch in short.plot.throughput().axes[0].patches if hasattr(patch, "get_data")]
+    assert rates
+    assert max(np.nanmax(values) for values in rates) < 20
 
 
 def test_goodput_in_bins_adds_up_to_what_was_delivered(result):

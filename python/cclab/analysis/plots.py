@@ -353,14 +353,16 @@ class Plots:
         Behind it stands what links could send that follow a trace, if any of the flows crosses one.
 
         Args:
-            bin_s: Length of a bin; `None` takes a hundredth of the run.
+            bin_s: Length of a bin; `None` takes a hundredth of what is shown, but no less than the time between
+                samples.
             start_s: From here.
             end_s: To here; `None` is the end of the run.
             flows: Labels; `None` is all.
         """
         table = self._samples("samples", "flow", start_s, end_s, flows)
         last = float(table["time_s"].max() or 0.0)  # type: ignore[arg-type]
-        width = bin_s or _round_bin((last - start_s) / 100)
+        step = table["time_s"].unique().sort().diff().median() or 0.0
+        width = bin_s or _round_bin(max((last - start_s) / 100, float(step)))  # type: ignore[arg-type]
 
         def draw(axes: Axes, of: pl.DataFrame, look: dict[str, Any]) -> None:
             edges = np.arange(start_s, last + width / 2, width)
