@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from cclab.backends import BACKENDS
+from cclab.cli.compare import compare
 from cclab.cli.model import model
 from cclab.cli.trace import trace
 from cclab.errors import ResultError, ScenarioError, StudyError
@@ -299,6 +300,9 @@ def sweep(
         command.dry_run(study, place, workers, retry_failed)
     elif command.sweep(study, place, workers, processes, dask, retry_failed, mend):
         click.get_current_context().exit(FAILURE)
+
+
+cli.add_command(compare)
 
 
 @cli.command(short_help="Ask the tables of a sweep or a result in SQL.")

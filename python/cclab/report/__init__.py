@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -21,6 +21,9 @@ from cclab import folders, published, results
 from cclab.console import as_printed, number, percent
 from cclab.errors import ResultError
 from cclab.results import Result
+
+if TYPE_CHECKING:
+    from cclab.comparison import Compared
 
 PAGE = "report.html"
 _HERE = Path(__file__).parent
@@ -147,6 +150,29 @@ def _sweep_page(folder: Path) -> str:
         points_uri=_data_uri(_csv([columns, *rows]), "text/csv"), runs_uri=runs_uri,
         version=results.versions()["cclab"],
     )  # fmt: skip
+
+
+def write_comparison(found: Compared, folder: Path) -> Path:
+    """Write the page of a comparison, with its table and its figure beside it.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    chart, data = found.chart(), found.frame().write_csv().encode()
+    headings, rows = found.cells()
+    few = "" if len(rows) <= 40 else f" The 40 of {len(rows)} that are furthest apart."
+    caption = f"Relative to {found.b}; bars are 95 % intervals, grey is the tolerance.{few} {found.footing()}"
+    page = _render(
+        "compare.html.j2", title="Two beside each other", found=found, rows=rows,
+        headings=[(h.removeprefix("|").replace("|", " "), h.startswith("|")) for h in headings],
+        figure=_figure("comparison", "Difference", caption, chart.svg(), chart.series(), data),
+        data_uri=_data_uri(data, "text/csv"), version=results.versions()["cclab"],
+    )  # fmt: skip
+    folders.write_bytes(folder / "comparison.csv", data)
+    folders.write_text(folder / "comparison.svg", chart.svg())
+    folders.write_text(folder / PAGE, page)
+    return folder / PAGE
 
 
 def _csv(rows: list[list[str]]) -> bytes:

@@ -1,0 +1,141 @@
+"""`cclab compare`: what is paired with what, and when two figures agree."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import polars as pl
+import pytest
+
+import cclab
+from cclab import comparison, stats
+from cclab.cli import run_cli
+from cclab.comparison import Side, compare
+from cclab.errors import ResultError, UnknownNameError
+
+
+def flows(**goodputs: list[float]) -> pl.DataFrame:
+    """Goodputs in Mbit/s of flows over seeds that count up from 1."""
+    rows = [
+        {"label": label, "seed": seed, "goodput_bps": x * 1e6}
+        for label, values in goodputs.items()
+        for seed, x in enumerate(values, 1)
+    ]
+    return pl.DataFrame(rows)
+
+
+def side(name: str, frame: pl.DataFrame) -> Side:
+    return Side(name, (), {"flows": frame})
+
+
+def one(a: pl.DataFrame, b: pl.DataFrame, **how: float) -> comparison.Row:
+    (row,) = compare(side("a", a), side("b", b), ["goodput"], **how).rows
+    return row
+
+
+def test_runs_of_the_same_seed_are_pairs() -> None:
+    # differences 1, 2, 3: mean 2, s = 1, t(2; 0.975) = 4.302653 (any table): half 4.302653 / sqrt 3
+    row = one(flows(f=[11, 22, 33]), flows(f=[10, 20, 30]))
+    assert row.difference.value == pytest.approx(2)
+    assert row.difference.half_width == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+    assert (row.a, row.b, row.tolerance) == pytest.approx((22, 20, 1))
+
+
+def test_other_seeds_are_independent_means() -> None:
+    # Welch: variances 1 and 4 of 3 values each, df = (5/3)^2 / (1/9/2 + 16/9/2) = 50/17
+    a, b = flows(f=[9, 10, 11]), flows(f=[10, 12, 14]).with_columns(pl.col("seed") + 10)
+    row = one(a, b)
+    assert row.difference.value == pytest.approx(-2)
+    assert row.difference.half_width == pytest.approx(stats.t_quantile(0.975, 50 / 17) * math.sqrt(5 / 3), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("a", "verdict"),
+    [
+        ([10.1, 10.2, 10.1, 10.2], "agrees"),
+        ([10.9, 11.0, 11.1, 11.0], "differs"),
+        ([9.0, 11.0, 9.5, 10.9], "cannot tell"),
+    ],
+)
+def test_the_whole_interval_decides(a: list[float], verdict: str) -> None:
+    b = flows(f=[10.0, 10.1, 9.9, 10.0])
+    assert one(flows(f=a), b).verdict == verdict
+
+
+def test_deviations_of_b_widen_the_tolerance() -> None:
+    a, b = flows(f=[10.9, 11.9, 12.9]), flows(f=[10, 11, 12])
+    assert one(a, b).verdict == "differs"
+    assert one(a, b, deviations=2).tolerance == pytest.approx(2.0)
+    assert one(a, b, deviations=2).verdict == "agrees"
+
+
+def test_one_run_tells_nothing_of_chance() -> None:
+    assert one(flows(f=[10]), flows(f=[10])).verdict == "agrees"
+    assert one(flows(f=[10]), flows(f=[10.01])).verdict == "cannot tell"
+    assert one(flows(f=[10]), flows(f=[20])).verdict == "cannot tell"
+
+
+def test_zero_agrees_with_zero() -> None:
+    assert one(flows(f=[0, 0]), flows(f=[0, 0])).verdict == "agrees"
+    assert one(flows(f=[1, 1]), flows(f=[0, 0])).verdict == "differs"
+
+
+def test_what_only_one_has_is_told() -> None:
+    found = compare(side("a", flows(f=[1, 1], g=[1, 1])), side("b", flows(f=[1, 1])), ["goodput"])
+    assert found.left_out == ["only a has goodput of 1 of its flows: g"]
+    with pytest.raises(ResultError, match="nothing of one has its like"):
+        compare(side("a", flows(f=[1])), side("b", flows(g=[1])), ["goodput"])
+
+
+def test_an_unknown_quantity_names_those_there_are() -> None:
+    with pytest.raises(UnknownNameError, match="there are: goodput, completion time"):
+        compare(side("a", flows(f=[1])), side("b", flows(f=[1])), ["speed"])
+
+
+SCENARIO = """
+duration = "3 s"
+[network]
+rate = "10 Mbit/s"
+rtt = "20 ms"
+loss = { data = "1%" }
+[[flows]]
+cc = "reno"
+"""
+
+
+@pytest.fixture
+def sweeps(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    for name, rate in (("a", "10 Mbit/s"), ("b", "10 Mbit/s"), ("c", "5 Mbit/s")):
+        study = cclab.Study(cclab.Scenario.load("s.toml").replace({"network.rate": rate}), name=name)
+        study.vary({"network.rtt": ["10 ms", "40 ms"]}).replicate(3).run(tmp_path / name)
+    return tmp_path
+
+
+def test_the_status_says_the_verdict(sweeps, capsys) -> None:
+    assert run_cli(["compare", "a", "b", "--quantity", "all", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["verdict"] == "agrees"
+    assert {row["network.rtt"] for row in told["rows"]} == {"10 ms", "40 ms"}
+    assert run_cli(["compare", "a", "c", "--quantity", "RTT mean"]) == 1
+    assert "differ" in capsys.readouterr().out
+    assert run_cli(["compare", "a", "nowhere"]) == 2
+
+
+def test_points_that_have_no_partner_are_refused(sweeps, capsys) -> None:
+    cclab.Scenario.load("s.toml").run().save("r")
+    assert run_cli(["compare", "a", "r"]) == 2
+    assert "network.rtt has 2 values there, and is not varied in r" in capsys.readouterr().err
+
+
+def test_results_are_compared_and_drawn(sweeps, capsys) -> None:
+    for seed in (1, 2):
+        cclab.Scenario.load("s.toml").run(seed=seed).save(f"r{seed}")
+    assert run_cli(["compare", "r1", "r2", "--out", "page"]) == 3
+    assert "One run tells nothing of chance" in capsys.readouterr().out
+    page = (sweeps / "page" / "report.html").read_text()
+    assert "cannot tell" in page
+    assert "<svg" in page
+    assert pl.read_csv(sweeps / "page" / "comparison.csv").height == 3
