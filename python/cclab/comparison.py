@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -325,6 +325,43 @@ def compare(
     return Compared(first.name, second.name, parameters, rows, left_out, rule)
 
 
+def judge(
+    x: Sequence[float], y: Sequence[float], *, paired: bool = False, within: float = WITHIN, deviations: float = 0.0,
+    floor: float = 0.0, level: float = 0.95, point: tuple[Any, ...] = (), of: str = "", quantity: str = "",
+    unit: str = "",
+) -> Row:  # fmt: skip
+    """One quantity, measured in several runs of each side.
+
+    Args:
+        x: Of the first side.
+        y: Of the second.
+        paired: Whether x[i] and y[i] are of one seed.
+        within: Relative tolerance.
+        deviations: Tolerance in standard deviations of y.
+        floor: Tolerance in the quantity's own unit, at least.
+        level: Confidence level.
+        point: Of the row, as are `of`, `quantity` and `unit`.
+        of: Which flow or link.
+        quantity: Its name.
+        unit: Its unit.
+
+    Raises:
+        ValueError: there are no values.
+    """
+    theirs = stats.mean(y, level).value
+    spread = float(np.std(np.asarray(y, float), ddof=1)) if len(y) > 1 else 0.0
+    if paired:
+        difference = stats.paired(x, y, level).difference
+    else:
+        ours = stats.welch(x, spread, len(y), level)
+        difference = replace(ours, value=ours.value - theirs, low=ours.low - theirs, high=ours.high - theirs)
+        if len(y) < 2:
+            difference = replace(difference, low=math.nan, high=math.nan, n=1)
+    tolerance = max(within * abs(theirs), deviations * spread, floor)
+    mean = stats.mean(x, level).value
+    return Row(point, of, quantity, unit, mean, theirs, difference, tolerance, _verdict(difference, tolerance))
+
+
 def _quantity(name: str) -> Quantity:
     named = {q.name: q for q in QUANTITIES}
     if name not in named:
@@ -372,24 +409,16 @@ def _rows(
     ]
     rows = []
     for key, x in ours.items():
-        if key not in theirs:
-            continue
-        y = theirs[key]
-        their = np.array(list(y.values()))
-        if x.keys() == y.keys():
-            difference = stats.mean([x[seed] - y[seed] for seed in x], level)
-        else:
-            s = float(np.std(their, ddof=1)) if len(their) > 1 else 0.0
-            difference = _shifted(stats.welch(list(x.values()), s, len(their), level), float(their.mean()))
-        spread = float(np.std(their, ddof=1)) if len(their) > 1 else 0.0
-        tolerance = max(within * abs(float(their.mean())), deviations * spread)
-        means = float(np.mean(list(x.values()))), float(their.mean())
-        rows.append(
-            Row(
-                key[:-1], str(key[-1]), quantity.name, quantity.unit, *means, difference, tolerance,
-                _verdict(difference, tolerance),
-            )
-        )  # fmt: skip
+        if key in theirs:
+            y = theirs[key]
+            together = x.keys() == y.keys()
+            both = [x[seed] for seed in x], [y[seed] for seed in (x if together else y)]
+            rows.append(
+                judge(
+                    *both, paired=together, within=within, deviations=deviations, level=level,
+                    point=key[:-1], of=str(key[-1]), quantity=quantity.name, unit=quantity.unit,
+                )
+            )  # fmt: skip
     return rows, missing
 
 
@@ -427,10 +456,6 @@ def _numbers(a: Side, b: Side, within: float, deviations: float, level: float) -
         if (alone := [", ".join(key[:2]) for key in has if key not in hasnt])
     ]
     return rows, missing
-
-
-def _shifted(of: Estimate, by: float) -> Estimate:
-    return Estimate(of.value - by, of.low - by, of.high - by, of.n, of.level)
 
 
 def _verdict(difference: Estimate, tolerance: float) -> str:

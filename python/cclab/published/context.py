@@ -23,7 +23,6 @@ from cclab.sweep.run import Nowhere, Progress, Run, Runner
 from cclab.sweep.store import Log, Store, Writer
 
 T = TypeVar("T")
-_BACKEND = "sim"
 _PLAIN = "{}"  # the shape of a run of which no tables are kept
 _WATCHED = 0.2  # seconds of each of a few runs, to tell how long all will take
 
@@ -56,17 +55,23 @@ class Context:
     _before: list[tuple[float, int]] = field(default_factory=list)  # work and runs of each earlier call
 
     @overload
-    def run(self, jobs: Iterable[tuple[Scenario, int]]) -> list[Result]: ...
+    def run(
+        self, jobs: Iterable[tuple[Scenario, int]], *, backend: str = "sim", workers: int | None = None, tries: int = 1
+    ) -> list[Result]: ...
     @overload
     def run(
-        self, jobs: Iterable[tuple[Scenario, int]], reduce: Callable[[Result], T], *, keep: str = ""
-    ) -> list[T]: ...
+        self, jobs: Iterable[tuple[Scenario, int]], reduce: Callable[[Result], T], *, keep: str = "",
+        backend: str = "sim", workers: int | None = None, tries: int = 1,
+    ) -> list[T]: ...  # fmt: skip
     def run(
         self,
         jobs: Iterable[tuple[Scenario, int]],
         reduce: Callable[[Result], Any] = lambda result: result,
         *,
         keep: str = "",
+        backend: str = "sim",
+        workers: int | None = None,
+        tries: int = 1,
     ) -> list[Any]:
         """Run many scenarios at once, on every core; best all of them in one call, so that the bar knows them all.
 
@@ -75,9 +80,12 @@ class Context:
             reduce: Applied to each result as soon as it is there, so that only what it returns is kept in memory.
             keep: A name and version of `reduce`. If given, what it returns (numbers, text, lists and dicts) is kept on
                 disk run by run: a study that was cut off repeats no finished run. How long it will take is told first.
+            backend: What runs them.
+            workers: How many at once; unless given, one for each core.
+            tries: How often one is begun that cannot go on, where that is chance: a machine that was busy.
 
         Returns:
-            What `reduce` returned, in the order of the jobs.
+            What `reduce` returned, in the order of the jobs; `None` where even the last of several tries failed.
 
         Raises:
             cclab.RunError: one of them could not go on.
@@ -85,19 +93,23 @@ class Context:
         listed = list(jobs)
         self.runs += listed
         scenarios = list(dict.fromkeys(scenario for scenario, _ in listed))
-        runs = _runs(listed, scenarios, keep)
+        runs = _runs(listed, scenarios, backend, keep)
         values: dict[str, Any] = {}
+        failed: list[Run] = []
 
         def job(number: int, _shipped: bool) -> Job:
             def reduced(raw: dict[str, Any], wall_s: float, cpu_s: float) -> Any:
-                return reduce(Result.of_run(scenario, _BACKEND, raw, wall_s, cpu_s))
+                return reduce(Result.of_run(scenario, backend, raw, wall_s, cpu_s))
 
             scenario = scenarios[number]
-            return Job("", scenario, 0, _BACKEND, core_digest(), reduce=reduced)
+            return Job("", scenario, 0, backend, core_digest(), reduce=reduced)
 
         def take(run: Run, outcome: Outcome) -> Row:
             if outcome.row.shape is None:
-                raise RunError(outcome.row.data.decode())
+                if tries == 1:
+                    raise RunError(outcome.row.data.decode())
+                failed.append(run)
+                return outcome.row
             values[run.key] = outcome.value
             if not keep:
                 return outcome.row
@@ -108,14 +120,18 @@ class Context:
             writer = None
             if keep and self.kept is not None:
                 writer = stack.enter_context(contextlib.closing(Writer(self.kept)))
-            log = writer.log if writer else Log()
-            runner = Runner(runs, works, job, take, log, self._with_earlier(runs, works))
-            if keep:
-                self.note(_expected(runner, len(runs)))
-            runner.go(writer or Nowhere(), None, None, retry_failed=True)
-        if self.kept is not None and (missing := {run.key for run in runs} - values.keys()):
+            todo, report = runs, self._with_earlier(runs, works)
+            for attempt in range(tries):
+                failed.clear()
+                runner = Runner(todo, works, job, take, writer.log if writer else Log(), report)
+                if keep and attempt == 0:
+                    self.note(_expected(runner, len(runs), backend, workers))
+                runner.go(writer or Nowhere(), workers, None, retry_failed=True)
+                if not (todo := list(failed)):
+                    break
+        if self.kept is not None and (missing := {run.key for run in runs} - values.keys() - {run.key for run in todo}):
             values |= {key: json.loads(data) for key, data in Store(self.kept).data(missing).items()}
-        return [values[run.key] for run in runs]
+        return [values.get(run.key) for run in runs]
 
     def _with_earlier(self, runs: list[Run], works: list[float]) -> Callable[[Progress], None]:
         """Tells how far this call and those before it are: one bar for all of them."""
@@ -130,9 +146,9 @@ class Context:
         return report
 
 
-def _runs(listed: list[tuple[Scenario, int]], scenarios: list[Scenario], keep: str) -> list[Run]:
+def _runs(listed: list[tuple[Scenario, int]], scenarios: list[Scenario], backend: str, keep: str) -> list[Run]:
     """Each job with a key of all that determines what comes of it."""
-    points = [point(scenario, [_BACKEND, keep], core_digest()) for scenario in scenarios]
+    points = [point(scenario, [backend, keep], core_digest()) for scenario in scenarios]
     number = {scenario: i for i, scenario in enumerate(scenarios)}
     replications: Counter[int] = Counter()
     runs = []
@@ -144,8 +160,10 @@ def _runs(listed: list[tuple[Scenario, int]], scenarios: list[Scenario], keep: s
     return runs
 
 
-def _expected(runner: Runner, runs: int) -> str:
+def _expected(runner: Runner, runs: int, backend: str, workers: int | None) -> str:
     """How many runs are left, and how long they will take, from the beginnings of a few."""
-    todo, cores = runner.todo(retry_failed=True), executors.cores()
+    todo, workers = runner.todo(retry_failed=True), workers or executors.cores()
     told = f"{runs:,} runs" + (f", {runs - len(todo):,} of them finished before" if len(todo) < runs else "")
-    return f"{told}; {duration(runner.probe(todo, _WATCHED) / cores)} on {cores} cores." if todo else f"{told}."
+    if backend != "sim" or not todo:
+        return f"{told} ({backend}), {workers} at once." if todo else f"{told}."
+    return f"{told}; {duration(runner.probe(todo, _WATCHED) / workers)} on {workers} cores."
