@@ -728,6 +728,19 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
         "flows.0 = { cc = 'reno', paths = [{}, {}], scheduler = { name = 'round-robin', num_segments = 0 } }",
         "flows[0].scheduler.num_segments: 0 is not a number from 1 to 255",
     ),
+    (
+        "flows.0 = { cc = 'reno', paths = [{}, {}], scheduler = { name = 'blest', lambda = 2 } }",
+        "flows[0].scheduler.lambda: 2 is not a number from 1 to 1.3",
+    ),
+    (
+        "flows.0 = { cc = 'reno', paths = [{}, {}], scheduler = { name = 'blest', lamda = 1.1 } }",
+        "flows[0].scheduler.lamda: unknown field (did you mean \"lambda\"?); allowed: name, lambda",
+    ),
+    (
+        "flows.0 = { cc = 'reno', scheduler = 'ecf', coupling = 'lia' }",
+        "flows[0].coupling: is for a flow with paths; write paths, e.g. [{ rtt = \"20 ms\" }, { rtt = \"80 ms\" }]\n\
+         flows[0].scheduler: is for a flow with paths; write paths, e.g. [{ rtt = \"20 ms\" }, { rtt = \"80 ms\" }]",
+    ),
     ("flows = [{ coupling = 'none', paths = [{}, {}] }]", r#"flows[0].cc: missing; write e.g. cc = "cubic""#),
     (
         "flows = [{ coupling = 'reno', paths = [{}, {}] }]",

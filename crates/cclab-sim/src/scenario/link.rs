@@ -94,7 +94,7 @@ impl Followed {
         match (self, said) {
             (Followed::Trace(trace), Some(said)) => {
                 t.raw(name);
-                t.refuse(name, format!("does not apply: traces.{} says it", trace.name));
+                t.refuse(name, format!("does not apply: the trace \"{}\" says it", trace.name));
                 said
             }
             (Followed::Unknown, _) => {

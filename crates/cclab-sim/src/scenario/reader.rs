@@ -216,7 +216,7 @@ impl<'a> Table<'a> {
 
     /// [`finish`](Self::finish) of a table of which `field` says what it is: that alone where there is nothing else.
     pub(super) fn finish_named(mut self, field: &'static str, name: Json) -> Json {
-        self.asked.push(field);
+        self.raw(field);
         let Json::Object(rest) = self.finish() else { unreachable!("a table is an object") };
         if rest.keys().all(|key| key == field) {
             return name;

@@ -126,20 +126,23 @@ pub(super) struct PathSpec {
 /// What says where a flow is, and in a connection over several paths where each path is.
 const PLACE: [&str; 7] = ["from", "to", "route", "rtt", "direction", "path", "station"];
 
+const TWO_PATHS: &str = r#"[{ rtt = "20 ms" }, { rtt = "80 ms" }]"#;
+/// What is said of a connection over several paths, and of no other.
+const OF_PATHS: [&str; 3] = ["coupling", "scheduler", "multipath"];
+
 /// Reads `paths`; `None` where there are none.
 pub(super) fn read_paths(t: &mut Table, network: Option<&Network>) -> Option<Vec<PathSpec>> {
-    let list = t.raw("paths")?;
+    let Some(list) = t.raw("paths") else {
+        for name in OF_PATHS {
+            t.refuse(name, format!("is for a flow with paths; write paths, e.g. {TWO_PATHS}"));
+        }
+        return None;
+    };
     for name in PLACE {
         t.refuse(name, "does not apply to a flow with paths; write it in each of them");
     }
     let Some(list) = list.as_array().filter(|list| (1..=MAX_PATHS).contains(&list.len())) else {
-        t.mistake(
-            "paths",
-            format!(
-                "{} is not a list of 1 to {MAX_PATHS} paths, e.g. [{{ rtt = \"20 ms\" }}, {{ rtt = \"80 ms\" }}]",
-                show(list)
-            ),
-        );
+        t.mistake("paths", format!("{} is not a list of 1 to {MAX_PATHS} paths, e.g. {TWO_PATHS}", show(list)));
         return Some(Vec::new());
     };
     let mut normal = Vec::new();

@@ -407,8 +407,14 @@ mod tests {
             ),
             ("trace = 5\nrtt = '5 ms'", "network.trace: 5 is not a name"),
             ("trace = 'bad'\nrtt = '5 ms'", "traces.bad: line 1: \"x\" is no gap in ms, e.g. 5, or 5*12 for twelve"),
-            ("trace = 'a.up'\nrate = '1 Mbit/s'\nrtt = '5 ms'", "network.rate: does not apply: traces.a.up says it"),
-            ("trace = 'both'\ndelay = '1 ms'\nrtt = '50 ms'", "network.delay: does not apply: traces.both says it"),
+            (
+                "trace = 'a.up'\nrate = '1 Mbit/s'\nrtt = '5 ms'",
+                "network.rate: does not apply: the trace \"a.up\" says it",
+            ),
+            (
+                "trace = 'both'\ndelay = '1 ms'\nrtt = '50 ms'",
+                "network.delay: does not apply: the trace \"both\" says it",
+            ),
             ("trace = 'delay'\nrtt = '50 ms'", "network.rate: missing; write e.g. rate = \"100 Mbit/s\""),
             (
                 "topology = 'chain'\nhops = 2\ntrace = 'both'\nrtt = '5 ms'",

@@ -9,32 +9,20 @@ pub const ENTRY: Entry = Entry {
     name: "blest",
     summary: "as min-rtt, but waits for the fastest where a segment on a slow one would keep it from filling the receiver's buffer",
     source: "S. Ferlin, Ö. Alay, O. Mehani, R. Boreli, IFIP Networking 2016; Linux, multipath-tcp.org v0.95, mptcp_blest.c",
-    params: &[
-        lambda("lambda", 1.2, "λ at the start: by how much the estimate of what the fastest sends is scaled"),
-        lambda("min_lambda", 1.0, "smallest λ"),
-        lambda("max_lambda", 1.3, "largest λ"),
-    ],
-    build: |params| {
-        let number = |name| params.number(name);
-        Box::new(Blest {
-            lambda: number("lambda"),
-            bounds: (number("min_lambda"), number("max_lambda").max(number("min_lambda"))),
-            adapted: Time::ZERO,
-            blocked: 0,
-        })
-    },
-};
-
-const fn lambda(name: &'static str, default: f64, doc: &'static str) -> Spec {
-    Spec {
-        name,
-        kind: Kind::Number { min: 0.1, max: 10.0 },
-        default: Value::Number(default),
+    params: &[Spec {
+        name: "lambda",
+        kind: Kind::Number { min: LEAST, max: MOST },
+        default: Value::Number(1.2),
         paper_default: None,
         unit: "",
-        doc,
-    }
-}
+        doc: "λ at the start: by how much the estimate of what the fastest sends is scaled",
+    }],
+    build: |params| Box::new(Blest { lambda: params.number("lambda"), adapted: Time::ZERO, blocked: 0 }),
+};
+
+/// Bounds of λ.
+const LEAST: f64 = 1.0;
+const MOST: f64 = 1.3;
 
 /// What λ gains when a slow subflow held the others up, and loses when none did.
 const UP: f64 = 0.04;
@@ -44,7 +32,6 @@ const MOST_ROUNDS: u64 = 16;
 
 struct Blest {
     lambda: f64,
-    bounds: (f64, f64),
     /// When λ was last adapted, and how often something had been held up then.
     adapted: Time,
     blocked: u64,
@@ -57,7 +44,7 @@ impl Blest {
             return;
         }
         let step = if scene.blocked > self.blocked { UP } else { -DOWN };
-        self.lambda = (self.lambda + step).clamp(self.bounds.0, self.bounds.1);
+        self.lambda = (self.lambda + step).clamp(LEAST, MOST);
         (self.adapted, self.blocked) = (scene.now, scene.blocked);
     }
 }
@@ -105,7 +92,7 @@ mod tests {
     use cclab_algo::Duration;
 
     fn blest() -> Blest {
-        Blest { lambda: 1.0, bounds: (1.0, 1.3), adapted: Time::ZERO, blocked: 0 }
+        Blest { lambda: 1.0, adapted: Time::ZERO, blocked: 0 }
     }
 
     /// A subflow of this RTT, with so many segments of its window of ten in flight, in congestion avoidance.
