@@ -174,6 +174,10 @@ def take_in_traces(data: dict[str, Any], value: Any, where: str, folder: Path) -
     """Puts what the traces say that `value` names into `traces` of a scenario, which is whole by itself."""
     known = data.get("traces", {})
     for field, name in _named(value, where):
+        if not name.strip():
+            raise ScenarioError(
+                f'{field}: "{name}" names no file; write the name of one beside the scenario, or "none"'
+            )
         if isinstance(known, dict) and name not in known:
             try:
                 known[name] = read_trace(folder / name)

@@ -69,7 +69,8 @@ class Trace:
     def about(self) -> dict[str, Any]:
         """Its length, mean, extremes over seconds and outages, in SI units.
 
-        An outage is a time of more than 100 ms without an opportunity, or of a rate of 0.
+        An outage is a time of more than 100 ms without an opportunity, or of a rate of 0; one at the end lasts to the
+        end of the trace.
         """
         found: dict[str, Any] = {
             "kind": "changes" if self.at_ms is None else "opportunities",
@@ -105,6 +106,8 @@ def _outages(trace: Trace) -> NDArray[Any]:
         if since is not None and rate > 0:
             found.append(at - since)
         since = None if rate > 0 else at if since is None else since
+    if since is not None:  # for good; as long as the trace tells
+        found.append(trace.length_s - since)
     return np.array(found)
 
 
@@ -219,6 +222,7 @@ def satellite(rng: random.Random, duration_s: float, most_bps: float) -> str:
             if second == 0 and gone:
                 rows.append(f"{round(at * 1e3)},0,{delay}")
             rows.append(f"{round(at * 1e3) + (gone if second == 0 else 0)},{rate},{delay}")
+    rows.append(f"{round(duration_s * 1e3)},{rate},{delay}")  # so that it has its length
     return "\n".join(rows) + "\n"
 
 

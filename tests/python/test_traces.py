@@ -97,6 +97,12 @@ def test_a_mistake_names_field_file_line_and_what_is_allowed(folder, text, messa
         cclab.Scenario.load(folder / "s.toml")
 
 
+def test_no_name_is_no_file(folder):
+    (folder / "s.toml").write_text(SCENARIO.replace('"cell.up"', '""'))
+    with pytest.raises(ScenarioError, match=r'network\.trace: "" names no file; write the name of one beside'):
+        cclab.Scenario.load(folder / "s.toml")
+
+
 def test_a_file_without_end_is_refused(folder):
     (folder / "cell.up").unlink()
     (folder / "cell.up").symlink_to("/dev/zero")
@@ -121,6 +127,10 @@ def test_capacity_by_hand():
     assert list(table.capacity_bps(np.array([0, 1.5, 3, 5]))) == [8e6 / 1.5, 0, 4e6]
     about = table.about()
     assert (about["mean_bps"], about["outages_s"], about["delay_max_s"]) == (8e6 / 3, 2, 0.002)
+    dead = traces.of("time_ns,rate_bps\n0,0\n1000000000,0\n").about()
+    assert (dead["outages"], dead["outages_s"], dead["outage_max_s"]) == (1, 1, 1)
+    dies = traces.of("time_ns,rate_bps\n0,8000000\n1000000000,0\n1500000000,0\n").about()
+    assert (dies["outages"], dies["outages_s"]) == (1, 0.5)
 
 
 def test_capacity_is_the_cores(folder):
@@ -162,6 +172,12 @@ def test_the_commands_of_the_guide_made_the_examples(tmp_path):
         assert made == (EXAMPLES / file).read_text()
 
 
+@pytest.mark.parametrize("model", traces.MODELS)
+def test_a_trace_is_as_long_as_asked(model, tmp_path):
+    (tmp_path / "t").write_text(traces.generate(model, duration_s=20))
+    assert traces.load(tmp_path / "t").length_s == 20
+
+
 def test_the_cellular_model_is_what_it_says():
     """Its motion and its outages, of a long trace."""
     long = traces.generate("cellular", seed=3, duration_s=3000)
@@ -188,3 +204,7 @@ def test_the_command_line(folder):
     wrong = in_a_process("trace", "make", "wifi", "--duration", "1 us")
     assert wrong.returncode == 2
     assert "duration: 1e-06 s is not from 1 s to 24 h" in wrong.stderr
+    folder_given = in_a_process("trace", "make", "wifi", "--out", str(folder))
+    assert (folder_given.returncode, "Traceback" in folder_given.stderr) == (2, False)
+    assert "is a folder, not a file" in folder_given.stderr
+    assert in_a_process("trace", "make", "wifi", "--seed", str(2**64)).returncode == 2

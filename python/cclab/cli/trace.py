@@ -49,9 +49,11 @@ def info(file: Path, as_json: bool) -> None:
 
 @trace.command(short_help="Make up a trace.")
 @click.argument("model", type=click.Choice(["cellular", "wifi", "satellite"]))
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Equal seeds, equal traces.")
-@click.option("--duration", type=Quantity("time"), default="60 s", show_default=True, help="How long.")
-@click.option("--rate", type=Quantity("rate"), help="Largest rate (default: the model's).")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Equal seeds, equal traces."
+)
+@click.option("--duration", type=Quantity("time"), default="60 s", show_default=True, help='How long, e.g. "10 min".')
+@click.option("--rate", type=Quantity("rate"), help='Largest rate, e.g. "20 Mbit/s" (default: the model\'s).')
 @click.option("--out", type=_FILE, help="Write it to this file instead of stdout.")
 def make(model: str, seed: int, duration: float, rate: float | None, out: Path | None) -> None:
     """Make up a trace by MODEL: cellular as in Sprout, Wi-Fi with aggregation and others, or low-orbit satellites.
