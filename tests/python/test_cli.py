@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 import cclab
 from bad_scenarios import BAD, GOOD
-from cclab import algorithms
+from cclab import algorithms, registry
 from conftest import CLAB, in_a_process, write
 
 COMMANDS = [
@@ -117,6 +118,12 @@ def test_formulas_at_the_command_line(cli):
         assert status == 2
         assert "--rtt" in err
         assert said in err
+    status, out, err = cli("model", "throughput", "--rtt", "40 ms", "--loss", "1")
+    assert (status, out) == (2, "")
+    assert "a loss of 100% has no throughput" in err
+    shown = cli("model", "throughput", "--help")[1]
+    assert re.search(r"--mss SIZE .*Payload", shown)
+    assert re.search(r"--loss SHARE +E.g. 0.1% or 0.001", shown)
     assert "below 50%" in cli("model", "latency", "--size", "1 MB", "--rtt", "1 ms", "--loss", "60%")[2]
 
 
@@ -222,16 +229,43 @@ def test_list_shows_all_of_the_registry(cli):
     assert "Topologies" not in only[1]
     assert only[2] == ""
 
+    coupled = cli("list", "couplings")[1]
+    assert [line.split()[0] for line in coupled.splitlines()[2:] if line] == [
+        entry["name"] for entry in registry.registered()["algorithms"] if entry["coupled"]
+    ]
+    assert "lia" not in only[1].split()
 
-@pytest.mark.parametrize("name", algorithms.names())
-def test_describe_every_algorithm(cli, name):
+
+@pytest.mark.parametrize("name", [*algorithms.names(), *registry.names("schedulers")])
+def test_describe_every_algorithm_and_scheduler(cli, name):
     status, out, err = cli("describe", name)
     assert (status, err) == (0, "")
-    assert out.startswith(f"{name} (congestion control)")
+    kinds = ("congestion control", "coupled congestion control", "scheduler of several paths")
+    assert out.splitlines()[0] in {f"{name} ({kind})" for kind in kinds}
     assert "Source: " in out
     # what it shows as an example can be run
-    example = out.split("[[flows]]\n")[1].splitlines()[0].strip()
+    example = out.split("[[flows]]\n")[1].split("\n\n")[0]
     assert cclab.Scenario.from_toml(GOOD.replace('cc = "reno"', example))
+
+
+def test_what_was_asked_for_in_vain_is_said(cli, tmp_path):
+    wired = write(tmp_path / "wired.toml", GOOD + "\n[record]\nframes = true\n")
+    assert "record.frames: no stations share the air" in cli("run", wired)[2]
+    air = """
+duration = "1 s"
+[network]
+topology = "custom"
+nodes = ["a", "b", "c"]
+places = [["0 m", "0 m"], ["200 m", "0 m"], ["460 m", "0 m"]]
+wireless = {}
+[[flows]]
+cc = "reno"
+from = "a"
+to = "c"
+"""
+    assert "Out of reach of every other station, 250 m: c.\n" in cli("run", write(tmp_path / "air.toml", air))[2]
+    near = write(tmp_path / "near.toml", air.replace("460 m", "440 m"))
+    assert "Out of reach" not in cli("run", near)[2]
 
 
 def test_colour_only_for_a_terminal_that_wants_it(tmp_path):

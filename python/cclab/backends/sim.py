@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cclab import _core
 
 if TYPE_CHECKING:
@@ -29,6 +31,32 @@ def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dic
     return simulation.finish()
 
 
-def remark(_result: Result) -> str | None:
-    """None."""
-    return None
+def remark(result: Result) -> str | None:
+    """What was asked for in vain: stations that nobody can hear, frames where there is no air."""
+    said = []
+    if result.rows("stations"):
+        said += _out_of_reach(result)
+    elif result.scenario.get("record", {}).get("frames"):
+        said.append("record.frames: no stations share the air, so there are no frames; the table losses is kept")
+    return "\n".join(said) or None
+
+
+def _out_of_reach(result: Result) -> list[str]:
+    """Of stations that stand still: who is further from every other one than a frame can be decoded."""
+    from cclab.scenario import Scenario
+
+    resolved = Scenario.from_dict(result.scenario).resolved(result.seed)
+    said = []
+    for medium in resolved["media"]:
+        motions = [station["motion"] for station in medium["stations"]]
+        if any(leg["from_m"] != leg["to_m"] for motion in motions for leg in motion["legs"]):
+            continue
+        places = np.array([motion["legs"][0]["from_m"] for motion in motions])
+        reach = medium["radio"]["range_m"]
+        heard = [int((np.hypot(*(places - place).T) <= reach).sum()) - 1 for place in places]
+        stations = zip(medium["stations"], heard, strict=True)
+        alone = [resolved["nodes"][station["node"]] for station, others in stations if not others]
+        if alone:
+            names = ", ".join(alone[:5]) + (f" and {len(alone) - 5} more" if len(alone) > 5 else "")
+            said.append(f"Out of reach of every other station, {reach:.0f} m: {names}.")
+    return said

@@ -12,7 +12,13 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     """All that has a name, by kind; an entry has `name`, `summary`, `source`."""
     from cclab import published, registry
 
-    return {**registry.registered(), "studies": [study.entry() for study in published.discover()]}
+    found = registry.registered()
+    couplings = [entry for entry in found["algorithms"] if entry["coupled"]]
+    alone = [entry for entry in found["algorithms"] if not entry["coupled"]]
+    studies = [study.entry() for study in published.discover()]
+    return {"algorithms": alone, "couplings": couplings, **{k: v for k, v in found.items() if k != "algorithms"}} | {
+        "studies": studies
+    }
 
 
 def fields(kind: str) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
@@ -52,7 +58,8 @@ def describe(kind: str, entry: dict[str, Any]) -> None:
     from cclab import console
 
     singular = {"algorithms": "congestion control", "queues": "queue", "topologies": "topology", "studies": "study"}
-    singular |= {"schedulers": "scheduler", "routing": "routing", "profiles": "MAC profile", "mobility": "mobility"}
+    singular |= {"couplings": "coupled congestion control", "schedulers": "scheduler of several paths"}
+    singular |= {"routing": "routing", "profiles": "MAC profile", "mobility": "mobility"}
     click.echo(f"{entry['name']} ({singular[kind]})\n\n{entry['summary']}\nSource: {entry['source']}\n")
     if kind == "studies":
         click.echo(f"{entry['question']}\n\nRun it: cclab reproduce {entry['name']}")
@@ -63,14 +70,16 @@ def describe(kind: str, entry: dict[str, Any]) -> None:
         for param in entry["params"]:
             table.add_row(param["name"], _default(param), _allowed(param), param.get("unit") or "", param["doc"])
         console.show(table)
-    if kind in ("algorithms", "schedulers"):
+    if field := {"algorithms": "cc", "couplings": "coupling", "schedulers": "scheduler"}.get(kind):
         params = entry["params"]
-        field = "cc" if kind == "algorithms" else "scheduler"
         example = f'{field} = "{entry["name"]}"'
         if params:
             value = _toml(params[0]["default"])
             example = f'{field} = {{ name = "{entry["name"]}", {params[0]["name"]} = {value} }}'
         click.echo(f"In a scenario:\n\n  [[flows]]\n  {example}")
+        if kind != "algorithms":  # a flow with paths
+            law = 'cc = "cubic"\n  ' if kind == "schedulers" else ""
+            click.echo(f'  {law}paths = [{{ rtt = "20 ms" }}, {{ rtt = "80 ms" }}]')
 
 
 def _default(param: dict[str, Any]) -> str:

@@ -18,7 +18,9 @@ from cclab.errors import ResultError, ScenarioError, StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
-_ENTRIES = ("algorithms", "queues", "topologies", "schedulers", "routing", "profiles", "mobility", "studies")
+_ENTRIES = (
+    "algorithms", "couplings", "queues", "topologies", "schedulers", "routing", "profiles", "mobility", "studies",
+)  # fmt: skip
 
 
 def _load_laws(_ctx: click.Context, _param: click.Parameter, files: tuple[Path, ...]) -> None:
@@ -153,7 +155,8 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
 def list_(kind: str | None, markdown: bool) -> None:
     """List what there is: algorithms, queues, topologies, studies; one line each, with its source.
 
-    Of stations that share the air: routing, MAC profiles, mobility.
+    Of connections over several paths: couplings, schedulers. Of stations that share the air: routing, MAC profiles,
+    mobility.
 
     Where KIND asks for them, also the columns of results and what a law is told of events, with units.
     """

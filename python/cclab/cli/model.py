@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-_EXAMPLES = {"time": "80 ms", "rate": "100 Mbit/s", "size": "100 kB", "probability": "0.1%"}
+_EXAMPLES = {"time": '"80 ms"', "rate": '"100 Mbit/s"', "size": '"100 kB"', "probability": "0.1% or 0.001"}
 
 
 class Quantity(click.ParamType[float]):
@@ -20,8 +20,8 @@ class Quantity(click.ParamType[float]):
         self.name = kind
 
     def get_metavar(self, *_: Any, **__: Any) -> str:
-        """An example, where help names the value."""
-        return f'"{_EXAMPLES[self.name]}"'
+        """What it is, where help names the value."""
+        return "SHARE" if self.name == "probability" else self.name.upper()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The value in SI units; what is wrong with it is told as scenarios tell it."""
@@ -39,7 +39,12 @@ _MORE = "May be given more than once."
 
 
 def _quantity(name: str, kind: str, more: bool = True, **given: Any) -> Callable[[Any], Any]:
-    given = {"multiple": True, "required": "default" not in given, "help": _MORE} | given if more else given
+    if more:
+        given = {
+            "multiple": True,
+            "required": "default" not in given,
+            "help": f"E.g. {_EXAMPLES[kind]}. {_MORE}",
+        } | given
     return click.option(f"--{name}", type=Quantity(kind), **given)
 
 
@@ -80,6 +85,8 @@ def throughput(rtt: tuple[float, ...], loss: tuple[float, ...], **connection: An
     """What a TCP gets at these loss rates: Mathis, Padhye (PFTK), TFRC, PingER's derived throughput."""
     from cclab import console
 
+    if max(loss) >= 1:
+        raise click.BadParameter("a loss of 100% has no throughput; write one below, e.g. 1%", param_hint="--loss")
     formulas = _formulas(**connection)
     table = console.table("Throughput, Mbit/s of payload", "|RTT|ms", "|Loss|%", *(f"|{name}" for name in formulas))
     for r, p in itertools.product(rtt, loss):
