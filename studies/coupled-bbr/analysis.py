@@ -9,12 +9,11 @@ import polars as pl
 
 from cclab import Scenario, stats
 from cclab.analysis.plots import Chart, look, styled
-from cclab.published import Check, Context, Figure, Findings, Table
+from cclab.published import Check, Context, Figure, Findings, Table, judged
 from cclab.results import Result
 
 SESSION = "session"
 FLOWS = ("flow 1", "flow 2", "flow 3", "flow 4")  # 1 and 4 are the session's
-HOLDS = {"agrees": "holds", "differs": "fails", "cannot tell": "partly"}
 DUMBBELL = {"L0": ("n0", "n2"), "L1": ("n2", "n3"), "L2": ("n3", "n4"), "L3": ("n1", "n2"), "L4": ("n3", "n5")}
 FIRST, SECOND = ["n0", "n2", "n3", "n4"], ["n1", "n2", "n3", "n5"]
 
@@ -123,10 +122,9 @@ def article_checks(about: dict[str, Any], found: dict[tuple[str, str], list[dict
 
     def check(claim: str, values: list[float], low: float, high: float, what: str) -> None:
         mean = stats.mean(values)
-        verdict = mean.against(low, high)
         span = f"{low:g} to {high:g}" if np.isfinite(high) else f"{low:g} or more"
         said = f"{what}: {mean.text()}, single runs {min(values):.2f} to {max(values):.2f}; wanted: a mean of {span}"
-        checks.append(Check(claim, HOLDS[verdict], said))
+        checks.append(judged(claim, [mean.against(low, high)], said))
 
     for alone, of in (
         ("", " (single flows: Linux's BBR)"),
@@ -148,9 +146,9 @@ def article_checks(about: dict[str, Any], found: dict[tuple[str, str], list[dict
     every = [row for rows in found.values() for row in rows]
     used, lost = min(row["utilisation"] for row in every), max(row["loss"] for row in every)
     checks.append(
-        Check(
+        judged(
             "The bottleneck is used and hardly loses, in every run",
-            "holds" if used >= bounds["utilisation"] and lost < bounds["loss"] else "fails",
+            [stats.every(r["utilisation"] >= bounds["utilisation"] and r["loss"] < bounds["loss"] for r in every)],
             f"least utilisation {used:.1%} (wanted {bounds['utilisation']:.0%}), largest loss {lost:.2%} (wanted below {bounds['loss']:.0%})",
         )
     )
@@ -415,7 +413,7 @@ def goal_checks(
             ("3, balance congestion", of["balance"], of["balance"].against(0.0, min(alone.value, bounds["balance"])),
              f"less of its data on the worse path than {base} uncoupled ({alone.value:.1%}), and than uncoupled Renos ({bounds['balance']:.0%})"),
         ):  # fmt: skip
-            checks.append(Check(f"{name}: goal {claim}", HOLDS[verdict], f"{mean.text()}; wanted: {wanted}"))
+            checks.append(judged(f"{name}: goal {claim}", [verdict], f"{mean.text()}; wanted: {wanted}"))
     return checks
 
 
@@ -432,6 +430,5 @@ def method(context: Context, seeds: int) -> list[str]:
         f"What differs between the {seeds} seeds: when each flow and subflow starts (within {of['jitter']}), where BBR's cycle begins, and the lengths of the article's cycles.",
         f"Goals: {goal['duration']}, of which {goal['warmup']} are left out, starts drawn from the first {goal['jitter']}; queues of one bandwidth-delay product (of 500 packets "
         "where links lose by chance). Single flows run the law that the coupling is made of. Ratios are taken within a seed.",
-        "A claim holds if the whole 95 % interval of the mean lies within its bounds, fails if none of it does, and is partly so if the interval "
-        "reaches over a bound. The bounds are ours: neither article nor RFC gives figures.",
+        "A claim is judged by the interval of the mean and its bounds. The bounds are ours: neither article nor RFC gives figures.",
     ]

@@ -15,6 +15,7 @@ import polars as pl
 from cclab import Scenario, stats
 from cclab.analysis.plots import Chart, look, styled
 from cclab.published import Check, Comparison, Context, Figure, Findings, Table
+from cclab.published import judged as judged_claim
 from cclab.results import Result
 
 CASE = ("scenario", "peer", "agent", "rtt_ms", "loss_on", "loss")
@@ -25,7 +26,7 @@ AGREES, PEERS, SPECIFICATION, BOTH, SETUP, OPEN, UNKNOWN, NONE = (
     "we follow the specification",
     "both follow the specification",
     "different set-ups",
-    "not resolved",
+    "cannot tell",
     "not explained",
     "no tolerance",
 )
@@ -40,7 +41,7 @@ class Row:
     Attributes:
         about: Its row of published.csv.
         law: What our flows run; agents of one law are compared with each other.
-        values: Ours, one for each seed; the verdict is that of their mean.
+        values: Ours, one for each seed; the verdict is that of their mean with its interval.
         undisturbed: That of the run without jitter, if there is one.
         low, high: What agrees; `nan` where another rule decides.
         verdict: One of the eight above.
@@ -60,6 +61,17 @@ class Row:
     def ours(self) -> float:
         """The number that is judged."""
         return float(np.mean(self.values))
+
+    @property
+    def chance(self) -> bool:
+        """Whether anything is left to chance; where nothing is there is one run."""
+        return len(self.values) > 1
+
+    @property
+    def estimate(self) -> stats.Estimate:
+        """The same with its interval, within what the quantity can be."""
+        bounded = self.about["metric"] in ("utilisation", "Jain's index")
+        return stats.mean(self.values, bounds=(0.0, 1.0 if bounded else math.inf))
 
     @property
     def theirs(self) -> float:
@@ -186,9 +198,10 @@ def judged(
         row.low, row.high = bounds(about, row, reference)
         rows.append(row)
     for row in rows:
-        inside = ordered(row, rows) if math.isnan(row.low) else row.low <= row.ours <= row.high
-        if inside is not None:
-            row.verdict = AGREES if inside else UNKNOWN
+        found = (
+            ordered(row, rows) if math.isnan(row.low) else row.estimate.against(row.low, row.high, chance=row.chance)
+        )
+        row.verdict = {stats.AGREES: AGREES, stats.DIFFERS: UNKNOWN, stats.CANNOT_TELL: OPEN, None: NONE}[found]
         if row.verdict == UNKNOWN:
             explain(row, rows, why)
     return rows
@@ -235,7 +248,7 @@ def jain_within(flows: tuple[float, float], share: float) -> tuple[float, float]
     return min(ends), 1.0 if equal else max(ends)
 
 
-def ordered(row: Row, rows: list[Row]) -> bool | None:
+def ordered(row: Row, rows: list[Row]) -> str | None:
     """Whether an order is theirs; `None` where there is none.
 
     W2: the same flow is ahead; where theirs are equal within 1 %, ours are within 15 %. W4: against each other agent of
@@ -246,14 +259,18 @@ def ordered(row: Row, rows: list[Row]) -> bool | None:
         if not metric.startswith("goodput"):
             return None
         one, two = (r for r in rows if key(r.about) == key(line) and r.about["metric"].startswith("goodput, flow"))
-        theirs, ours = one.theirs / two.theirs, one.ours / two.ours
-        return abs(math.log(ours)) < math.log(1.15) if abs(theirs - 1) < 0.01 else (theirs > 1) == (ours > 1)
+        theirs, ours = one.theirs / two.theirs, stats.paired(one.values, two.values).ratio
+        if abs(theirs - 1) < 0.01:
+            return ours.against(1 / 1.15, 1.15, chance=row.chance)
+        return ours.above(1, chance=row.chance) if theirs > 1 else ours.below(1, chance=row.chance)
     others = [
         r
         for r in rows
         if all(r.about[c] == line[c] for c in CASE if c != "agent") and abs(math.log(r.theirs / row.theirs)) > ORDERED
     ]
-    return all((r.theirs > row.theirs) == (r.ours > row.ours) for r in others) if others else None
+    gaps = [(r.theirs > row.theirs, stats.paired(r.values, row.values).difference) for r in others]
+    found = [(gap.above if more else gap.below)(0, chance=row.chance) for more, gap in gaps]
+    return stats.all_of(found) if found else None
 
 
 def explain(row: Row, rows: list[Row], why: list[dict[str, Any]]) -> None:
@@ -262,10 +279,6 @@ def explain(row: Row, rows: list[Row], why: list[dict[str, Any]]) -> None:
         if all(matches(row.about, name, wanted) for name, wanted in reason.items() if name not in ("kind", "text")):
             row.verdict, row.why = KINDS[reason["kind"]], reason["text"]
             return
-    spread = stats.mean(row.values)
-    if not math.isnan(row.low) and spread.low <= row.theirs <= spread.high:
-        row.verdict, row.why = OPEN, "our seeds spread wider than the tolerance, and theirs lies in our interval"
-        return
     line = row.about
     same = ("scenario", "rtt_ms", "loss_on", "loss", "metric")
     others = [
@@ -287,19 +300,25 @@ def matches(about: dict[str, Any], name: str, wanted: Any) -> bool:
 
 def comparison(row: Row) -> Comparison:
     """A row of comparison.csv."""
-    ours = stats.mean(row.values)
+    ours = row.estimate
     low, high = (None, None) if math.isnan(ours.low) else (ours.low, ours.high)
-    verdict = {AGREES: "agrees", NONE: "not tested"}.get(row.verdict, "differs")
-    parts = [row.verdict + (f": {row.why}" if row.why else "")] if verdict == "differs" else []
+    verdict = {AGREES: stats.AGREES, NONE: stats.NOT_TESTED, OPEN: stats.CANNOT_TELL}.get(row.verdict, stats.DIFFERS)
+    parts = [row.verdict + (f": {row.why}" if row.why else "")] if verdict == stats.DIFFERS else []
     if row.undisturbed is not None and len(row.values) > 1:
         parts.append(f"without jitter {row.undisturbed:.4g}")
-    if verdict == "not tested":
+    tolerance = f"{row.low:.4g} to {row.high:.4g}"
+    if verdict == stats.NOT_TESTED:
         parts.append("no tolerance: sawteeth of minutes" if row.about["scenario"] == "w2" else "no order among theirs")
+        tolerance = ""
     elif math.isnan(row.low):
-        parts.append("judged by order")
+        tolerance = "the order"
+    elif row.low == row.high:
+        tolerance = "exactly"
     line = row.about
+    source = "kernel" if line["peer"].startswith("Linux") else "simulator"
     return Comparison(
-        row.item, line["metric"], line["unit"], row.theirs, ours.value, low, high, ours.n, verdict, "; ".join(parts)
+        row.item, line["metric"], line["unit"], source, row.theirs, tolerance, ours.value, low, high, ours.n, 0, verdict,
+        "; ".join(parts),
     )  # fmt: skip
 
 
@@ -308,15 +327,14 @@ def checks(rows: list[Row]) -> list[Check]:
     made = []
     for (name, peer), of in groups(rows).items():
         count = Counter(row.verdict for row in of)
-        open_rows = count[UNKNOWN] + count[OPEN]
-        held = "holds" if open_rows == 0 else "partly" if 2 * open_rows < len(of) else "fails"
-        made.append(
-            Check(
-                f"{NAMES[name]}, {peer}: every number agrees, or why it does not is known",
-                held,
-                ", ".join(f"{n} {verdict}" for verdict, n in count.most_common()),
-            )
-        )
+        found = [
+            stats.DIFFERS if row.verdict == UNKNOWN else stats.CANNOT_TELL if row.verdict == OPEN else stats.AGREES
+            for row in of
+            if row.verdict != NONE
+        ]
+        told = ", ".join(f"{n} {verdict}" for verdict, n in count.most_common())
+        claim = f"{NAMES[name]}, {peer}: every number agrees, or why it does not is known"
+        made.append(judged_claim(claim, found, told))
     return made
 
 
@@ -347,9 +365,7 @@ def overview(rows: list[Row]) -> Table:
         ],
         infer_schema_length=None,
     )
-    caption = (
-        "One number of a peer each; verdicts of the means over our seeds. The download has every row with its reason."
-    )
+    caption = "One number of a peer each; verdicts by the intervals over our seeds. The download has every row with its reason."
     return Table("verdicts", "Verdicts", caption, frame, data)
 
 
@@ -364,7 +380,7 @@ def two_flows(rows: list[Row]) -> Figure:
         axes.fill_between(line, [0.85 * x for x in line], [1.15 * x for x in line], color="#eef0f2", linewidth=0)
         for index, (peer, rtt) in enumerate((("ns-2.35", 42), ("ns-2.35", 162), ("ns-3.48", 42))):
             part = [row for row in of if (row.about["peer"], row.about["rtt_ms"]) == (peer, rtt)]
-            spread = [stats.mean(row.values) for row in part]
+            spread = [row.estimate for row in part]
             half = [0.0 if math.isnan(s.low) else (s.high - s.low) / 2 for s in spread]
             marks = {"color": look(index)["color"], "marker": "osD"[index], "markersize": 4, "linestyle": "none"}
             axes.errorbar([row.theirs for row in part], [row.ours for row in part], half, capsize=2, elinewidth=0.8,
@@ -420,7 +436,7 @@ def lossy(rows: list[Row], rtt: int, on: str) -> Figure:
 
 def points(rows: list[Row]) -> pl.DataFrame:
     """The numbers of a figure."""
-    spread = [stats.mean(row.values) for row in rows]
+    spread = [row.estimate for row in rows]
     return pl.DataFrame(
         [
             {c: row.about[c] for c in (*CASE, "metric")}
@@ -439,7 +455,7 @@ def answer(rows: list[Row]) -> str:
         f"Of {judged_rows} numbers of ns-2.35, ns-3.48 and Linux 6.18 that have a tolerance, {count[AGREES]} agree. "
         f"{count[PEERS]} differ where the peers differ among themselves and ours lies at one of them or between, "
         f"{count[SPECIFICATION]} because we follow the specification and the peer does not, {count[BOTH]} because the specification leaves room for both, {count[SETUP]} because the two runs are not of "
-        f"the same thing. {count[OPEN]} are not resolved: our seeds spread wider than the tolerance and theirs lies in our interval; {count[UNKNOWN]} differ and we do not know why."
+        f"the same thing. Of {count[OPEN]} these runs cannot tell: our interval reaches over the tolerance. {count[UNKNOWN]} differ and we do not know why."
     )
 
 
@@ -466,8 +482,8 @@ def method(about: dict[str, Any], quick: bool) -> list[str]:
     seeds = about["runs"]["quick" if quick else "full"]
     return [
         f"W1 and W2 have nothing random: {seeds['w1']} and {seeds['w2']} seeds move starts and sendings by less than a packet's or a round "
-        "trip's time, and the mean over them is judged, because one run of two flows in step is luck; the run without jitter is in the note. "
-        f"W4 is judged by the mean over {seeds['w4']} seeds. Intervals are Student's, 95 %; they do not widen a tolerance.",
+        "trip's time, and their mean with its interval is judged, because one run of two flows in step is luck; the run without jitter is in the note. "
+        f"W4 is judged by {seeds['w4']} seeds. Intervals are Student's, 95 %; order is judged seed by seed.",
         "Tolerances, from the description of the reference runs. W1: utilisation half a point, delay 3 %, largest window one packet; the "
         "longest queue exactly, goodput half a percent of the link (no tolerance is given for these two). W2 at 42 ms: utilisation two points, "
         "each flow 15 %, and Jain's index what such flows can have; at 162 ms three points and which flow is ahead. W4: 10 % up to a loss of "

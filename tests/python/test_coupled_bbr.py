@@ -1,6 +1,5 @@
 """The study of coupled BBR: its network is the article's, its goals are measured as RFC 6356 has them."""
 
-import importlib.util
 from pathlib import Path
 
 import polars as pl
@@ -14,10 +13,7 @@ PRINTED = pl.read_csv(Path(__file__).parents[1] / "golden" / "coupled-bbr.csv")
 
 @pytest.fixture(scope="module")
 def analysis():
-    spec = importlib.util.spec_from_file_location("coupled_bbr", Path(STUDY.folder) / "analysis.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return STUDY.analysis()
 
 
 @pytest.mark.parametrize("experiment", STUDY.about["article"]["experiments"])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,11 +14,7 @@ STUDY = published.find("peers")
 
 @pytest.fixture(scope="module")
 def analysis():
-    spec = importlib.util.spec_from_file_location("peers", Path(STUDY.folder) / "analysis.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["peers"] = module
-    spec.loader.exec_module(module)
-    return module
+    return STUDY.analysis()
 
 
 @pytest.fixture(scope="module")

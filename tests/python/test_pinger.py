@@ -1,6 +1,5 @@
 """PingER's page: its printed numbers by formula, and its two TCPs beside Padhye's formula."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,7 @@ STUDY = published.find("pinger")
 
 @pytest.fixture(scope="module")
 def analysis():
-    spec = importlib.util.spec_from_file_location("pinger", Path(STUDY.folder) / "analysis.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return STUDY.analysis()
 
 
 def test_the_page_is_followed_to_the_digit(analysis):
@@ -49,7 +45,6 @@ def test_a_tcp_at_a_low_loss_rate_is_near_padhye(analysis, endpoint):
 
 def test_r_squared():
     spec = np.array([[1.0, 2.0], [2.0, 4.1], [3.0, 5.9], [4.0, 8.2]])
-    module = importlib.util.spec_from_file_location("pinger", Path(STUDY.folder) / "analysis.py")
-    loaded = importlib.util.module_from_spec(module)
-    module.loader.exec_module(loaded)
-    assert loaded.r_squared(spec) == pytest.approx(0.99793, abs=1e-4)  # by hand: Sxy² / (Sxx Syy) = 10.2²/(5 · 20.85)
+    assert STUDY.analysis().r_squared(spec) == pytest.approx(
+        0.99793, abs=1e-4
+    )  # by hand: Sxy² / (Sxx Syy) = 10.2²/(5 · 20.85)

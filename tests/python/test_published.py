@@ -8,7 +8,7 @@ import pytest
 
 import cclab
 from cclab import ResultError, StudyError, UnknownNameError, folders, published
-from cclab.published import Check, Comparison, compare, library
+from cclab.published import Check, compare, library
 
 STUDY = """
 title    = "A <script>alert(1)</script> study"
@@ -26,7 +26,7 @@ def run(context):
         name="<b>base</b>", duration="2 s", network=cclab.Dumbbell(rate="10 Mbit/s", rtt="20 ms", queue={"limit": "1 BDP"}),
         flows=[cclab.Flow(cc="reno", start_jitter="100 ms")], record={"samples": "20 ms"},
     )
-    seeds = range(1, 3 if context.quick else 6)
+    seeds = range(1, 4 if context.quick else 6)
     runs = context.run([(base, seed) for seed in seeds])
     goodput = context.run([(base, seed) for seed in seeds], lambda r: r.flows["goodput_bps"][0] / 1e6)
     assert [r.flows["goodput_bps"][0] / 1e6 for r in runs] == goodput
@@ -34,7 +34,7 @@ def run(context):
     return Findings(
         comparisons=[
             compare("Reno", "goodput", "Mbit/s", 9.0, goodput, tolerance=0.2),
-            Comparison("Reno <i>", "delay, mean", "ms", 1.0, None, None, None, 0, "not tested", "not \\"here\\", yet"),
+            Comparison("Reno <i>", "delay, mean", "ms", "formula", 1.0, "", None, None, None, 0, 0, "not tested", "not \\"here\\", yet"),
         ],
         checks=[Check("the link is <b>full</b>", "holds", f"{goodput[0]:.2f} Mbit/s")],
         figures=[Figure("cwnd", "Window <1>", f"One run, n = 1.", runs[0].plot.cwnd(), runs[0].samples.select("time_s", "cwnd_bytes"))],
@@ -71,16 +71,16 @@ def test_files_and_columns(made, tmp_path):
     ]  # fmt: skip
     comparison = rows(place / "comparison.csv")
     assert list(comparison[0]) == [
-        "item", "metric", "unit", "published", "measured", "ci_low", "ci_high", "n", "verdict", "note",
+        "item", "metric", "unit", "source", "reference", "tolerance", "measured", "ci_low", "ci_high", "n", "missing", "verdict", "note",
     ]  # fmt: skip
     assert comparison[0]["verdict"] == "agrees"
-    assert comparison[0]["n"] == "2"
+    assert comparison[0]["n"] == "3"
     assert float(comparison[0]["ci_low"]) < float(comparison[0]["measured"]) < float(comparison[0]["ci_high"])
     assert comparison[1]["measured"] == comparison[1]["ci_low"] == ""
     assert comparison[1]["note"] == 'not "here", yet'
     checks = rows(place / "checks.csv")
     assert list(checks[0]) == ["check", "verdict", "evidence"]
-    assert found["runs"][0]["seeds"] == [1, 2]
+    assert found["runs"][0]["seeds"] == [1, 2, 3]
     assert cclab.Scenario.from_toml(found["runs"][0]["scenario"]).name == "<b>base</b>"
 
 
@@ -214,15 +214,38 @@ def test_mistakes_in_a_study(made):
 
 
 def test_compare():
-    assert compare("a", "b", "s", 2.0, [1.9, 2.0, 2.1]).verdict == "agrees"
-    assert compare("a", "b", "s", 3.0, [1.9, 2.0, 2.1]).verdict == "differs"
-    assert compare("a", "b", "s", 2.2, [2.0], tolerance=0.1).verdict == "agrees"
-    assert compare("a", "b", "s", 2.3, [2.0], tolerance=0.1).verdict == "differs"
-    assert compare("a", "b", "s", None, [2.0]).verdict == "not tested"
-    one = compare("a", "b", "s", 2.0, [2.0])
-    assert (one.n, one.ci_low, one.ci_high) == (1, None, None)
-    assert not math.isnan(one.measured)
-    assert isinstance(one, Comparison)
+    near = [1.99, 2.0, 2.01]
+    assert compare("a", "b", "s", 2.0, near, tolerance=0.1).verdict == "agrees"
+    assert compare("a", "b", "s", 3.0, near, tolerance=0.1).verdict == "differs"
+    assert compare("a", "b", "s", 2.0, [1.0, 2.0, 3.0], tolerance=0.1).verdict == "cannot tell"
+    assert compare("a", "b", "s", 2.0, [2.1], tolerance=0.1, chance=False).verdict == "agrees"
+    assert compare("a", "b", "s", 2.0, [2.3], tolerance=0.1, chance=False).verdict == "differs"
+    assert compare("a", "b", "s", None, near, tolerance=0.1).verdict == "not tested"
+    assert compare("a", "b", "s", 2.0, near).verdict == "not tested"  # no tolerance to judge by
+    one = compare("a", "b", "s", 2.0, [2.0], slack=0.1)
+    assert (one.n, one.ci_low, one.ci_high, one.tolerance, one.verdict) == (1, None, None, "±0.1", "cannot tell")
+    with pytest.raises(StudyError, match="source 'rumour' is not one of paper"):
+        compare("a", "b", "s", 2.0, near, source="rumour")
+
+
+def test_who_survives_is_a_selection():
+    """A tenth of the runs without a figure is told; a third of them, or fewer than three with one, decide nothing."""
+    found = compare("a", "b", "s", 2.0, [2.0, 2.01, 1.99, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, math.nan], tolerance=0.1)
+    assert (found.verdict, found.n, found.missing) == ("agrees", 9, 1)
+    for values in ([2.0, math.nan, math.nan], [2.0, 2.0, 2.0, 2.0, math.nan, math.nan], [math.nan] * 3, [2.0, 2.0]):
+        assert compare("a", "b", "s", 2.0, values, tolerance=0.1).verdict == "cannot tell"
+    assert compare("a", "b", "s", 2.0, [math.nan] * 3, tolerance=0.1).measured is None
+
+
+def test_a_claim_follows_from_its_comparisons():
+    yes, no, open_ = "agrees", "differs", "cannot tell"
+    for found, verdict in (
+        ([yes, yes], "holds"), ([yes, no], "partly"), ([yes, no, open_], "partly"), ([no, open_], "fails"), ([no], "fails"),
+        ([yes, open_], "cannot tell"), ([open_], "cannot tell"), ([], "not tested"),
+    ):  # fmt: skip
+        assert published.judged("a claim", found, "Figures").verdict == verdict, found
+    told = published.judged("a claim", [yes, no, open_], "Figures.").evidence
+    assert told == "Figures. Of 3 comparisons 1 for it, 1 against it, 1 cannot tell."
 
 
 def test_every_study_of_ours_is_complete():
@@ -236,8 +259,8 @@ def test_tables_for_the_terminal(made, tmp_path):
 
     found, _ = reproduce(made, tmp_path / "out")
     text = as_text(*published.tables(found))
-    assert "Published" in text
-    assert "agrees" in text
+    for words in ("Reference", "paper", "±20 %", "agrees", "cannot tell: part of it", "fails: some are against it"):
+        assert words in text, words
     assert "the link is <b>full</b>" in text
 
 
@@ -248,7 +271,7 @@ def test_the_page(made, tmp_path):
     assert page.count("<script") == 1  # ours
     assert "&lt;script&gt;" in page
     assert "<b>full" not in page
-    for words in ("Is 10 Mbit/s reached?", "Published and measured", "Claims in words", "None &amp; none.", "Seeds: 1, 2",
+    for words in ("Is 10 Mbit/s reached?", "References and measured", "Claims in words", "None &amp; none.", "±20 %", "values of a formula", "part of it does; or under 3 runs", "some are against it and none is for it", "Seeds: 1, 2, 3",
                   "cclab reproduce little-one --quick", "n = 1", "data:text/csv;base64,", "data:image/svg+xml;base64,"):  # fmt: skip
         assert words in page
     from cclab.report import write_report

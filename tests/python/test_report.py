@@ -162,8 +162,8 @@ def test_figures_answer(small, tmp_path):
 
 
 def test_difference():
-    def row(published, measured):
-        return {"published": published, "measured": measured}
+    def row(reference, measured):
+        return {"reference": reference, "measured": measured}
 
     assert report._difference(row(2.0, 3.0)) == "+1 (+50.0 %)"
     assert report._difference(row(2.0, 1.5)) == "−0.500 (−25.0 %)"

@@ -1,6 +1,5 @@
 """The study of response functions: its data are the formulas', its points lie where it says."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +14,7 @@ PLAN = {"from": 1e-2, "to": 1e-4, "per_decade": 3, "settle": 20, "count": 40, "p
 
 @pytest.fixture(scope="module")
 def analysis():
-    spec = importlib.util.spec_from_file_location("response_functions", Path(STUDY.folder) / "analysis.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return STUDY.analysis()
 
 
 def test_published_values_are_the_formulas(analysis):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from cclab.sweep import Study
 
 
+AGREES, DIFFERS, CANNOT_TELL, NOT_TESTED = "agrees", "differs", "cannot tell", "not tested"
+HOLDS, PARTLY, FAILS = "holds", "partly", "fails"
+FEWEST = 3  # runs with a figure: fewer say nothing about chance
+MOST_MISSING = 0.2  # of the runs may be without a figure: beyond that those with one are a selection
+ANY = (-math.inf, math.inf)
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A figure with its interval.
@@ -33,6 +40,7 @@ class Estimate:
         high: Upper end.
         n: Values it rests on.
         level: Confidence level, e.g. 0.95.
+        missing: Runs that gave no value (NaN), beside the n that did.
     """
 
     value: float
@@ -40,6 +48,7 @@ class Estimate:
     high: float
     n: int
     level: float = 0.95
+    missing: int = 0
 
     @property
     def half_width(self) -> float:
@@ -59,8 +68,9 @@ class Estimate:
             scale: Factor to that unit, e.g. 1e-6 from bit/s to Mbit/s.
         """
         unit = f" {unit}" if unit else ""
+        n = f"n = {self.n}" + (f" of {self.n + self.missing}" if self.missing else "")
         if math.isnan(self.low):
-            return f"{self.value * scale:.4g}{unit} (n = {self.n}, no interval)"
+            return f"{self.value * scale:.4g}{unit} ({n}, no interval)" if self.n else f"– ({n})"
         half = self.half_width * abs(scale)
         # two digits of what is uncertain are enough, and of what is not, four
         places = min(max(1 - math.floor(math.log10(half)), 0), 12) if 0 < half < math.inf else None
@@ -68,51 +78,139 @@ class Estimate:
             f"{x * scale:.4g}" if places is None else f"{x * scale:.{places}f}"
             for x in (self.value, self.low, self.high)
         )
-        return f"{value} [{', '.join(ends)}]{unit} (n = {self.n})"
+        return f"{value} [{', '.join(ends)}]{unit} ({n})"
 
     __str__ = text
 
-    def against(self, low: float, high: float) -> str:
+    def brief(self, scale: float = 1.0, digits: int = 3) -> str:
+        """For a cell of a table whose caption tells n: `9.43 ± 0.03`, `0.91 [0.64, 1]` where a bound cuts the interval.
+
+        Runs without a value are told: `9.43 ± 0.03 (8 of 10)`; `– (0 of 10)` where none has one.
+        """
+        of = f" ({self.n} of {self.n + self.missing})" if self.missing else ""
+        if not self.n or math.isnan(self.value):
+            return f"–{of}"
+        value = f"{float(f'{self.value * scale:.{digits}g}'):g}"
+        if math.isnan(self.low):
+            return value + of
+        low, high = sorted(x * scale for x in (self.low, self.high))
+        half = (high - low) / 2
+        if abs((low + high) / 2 - self.value * scale) > 1e-6 * half:
+            return f"{value} [{low:.2g}, {high:.2g}]{of}"
+        return f"{value} ± {float(f'{half:.2g}'):g}{of}"
+
+    def against(self, low: float, high: float, *, chance: bool = True) -> str:
         """Whether it is equivalent to what lies between two bounds, by two one-sided tests (Schuirmann 1987).
 
         `"agrees"` if the whole interval lies between them, `"differs"` if none of it does, else `"cannot tell"`: more
-        runs would. Where there is no interval, the value decides.
+        runs would. It cannot tell either from fewer than `FEWEST` values, nor if more than `MOST_MISSING` of the runs
+        gave none.
+
+        Args:
+            low: Lower bound.
+            high: Upper bound.
+            chance: False where nothing is left to chance (a formula, a run that no seed changes): one value decides.
         """
-        at = (self.value, self.value) if math.isnan(self.low) else (self.low, self.high)
-        if low <= at[0] and at[1] <= high:
-            return "agrees"
-        return "differs" if at[1] < low or high < at[0] else "cannot tell"
+        a, b = self._ends()
+        return self._judged(low <= a and b <= high, b < low or high < a, chance)
+
+    def above(self, limit: float, *, chance: bool = True) -> str:
+        """The same for "more than": for it if the whole interval is above the limit, against it if none of it is."""
+        a, b = self._ends()
+        return self._judged(a > limit, b <= limit, chance)
+
+    def below(self, limit: float, *, chance: bool = True) -> str:
+        """The same for "less than"."""
+        a, b = self._ends()
+        return self._judged(b < limit, a >= limit, chance)
+
+    def _ends(self) -> tuple[float, float]:
+        return (self.value, self.value) if math.isnan(self.low) else (self.low, self.high)
+
+    def _judged(self, agrees: bool, differs: bool, chance: bool) -> str:
+        if chance and (self.n < FEWEST or self.missing > MOST_MISSING * (self.n + self.missing)):
+            return CANNOT_TELL
+        return AGREES if agrees else DIFFERS if differs else CANNOT_TELL
 
 
-def mean(values: Sequence[float] | NDArray[Any], level: float = 0.95) -> Estimate:
+def every(runs: Iterable[bool]) -> str:
+    """Of something that is claimed of each run: one run against it differs, `FEWEST` or more and all for it agree."""
+    found = list(runs)
+    return DIFFERS if not all(found) else AGREES if len(found) >= FEWEST else CANNOT_TELL
+
+
+def fact(so: bool) -> str:
+    """Of something that chance does not touch: a formula, a run that no seed changes."""
+    return AGREES if so else DIFFERS
+
+
+def all_of(parts: Iterable[str]) -> str:
+    """Of a comparison that asks several things at once: one that differs decides."""
+    found = list(parts)
+    return DIFFERS if DIFFERS in found else AGREES if all(v == AGREES for v in found) else CANNOT_TELL
+
+
+def any_of(parts: Iterable[str]) -> str:
+    """Of a comparison that asks for one thing of several: one that agrees decides."""
+    found = list(parts)
+    return AGREES if AGREES in found else DIFFERS if all(v == DIFFERS for v in found) else CANNOT_TELL
+
+
+def claim(comparisons: Iterable[str]) -> str:
+    """The verdict on a claim, from those of all the comparisons that it rests on.
+
+    `"holds"` if every one agrees, `"fails"` if some differ and none agrees, `"partly"` if some agree and some differ,
+    else `"cannot tell"`: none is against it, and not all can tell. Without comparisons it is `"not tested"`.
+    """
+    found = list(comparisons)
+    if not found:
+        return NOT_TESTED
+    if DIFFERS in found:
+        return PARTLY if AGREES in found else FAILS
+    return HOLDS if all(verdict == AGREES for verdict in found) else CANNOT_TELL
+
+
+def mean(values: Sequence[float] | NDArray[Any], level: float = 0.95, bounds: tuple[float, float] = ANY) -> Estimate:
     """Mean with Student's t interval: mean ± t(n-1) s / √n, s with n - 1.
+
+    Args:
+        values: One for each run; NaN is a run without one, which does not count but is told (`missing`).
+        level: Confidence level.
+        bounds: What the quantity cannot leave, e.g. `(0, 1)`: the interval is cut there. It holds as often as before,
+            since what it loses cannot be.
 
     Raises:
         ValueError: there are no values.
     """
-    x = _values(values)
-    n, middle = len(x), float(np.mean(x))
-    if n == 1:
-        return Estimate(middle, math.nan, math.nan, n, level)
+    runs = _values(values)
+    x = runs[~np.isnan(runs)]
+    n, missing = len(x), len(runs) - len(x)
+    if n < 2:
+        return Estimate(float(x[0]) if n else math.nan, math.nan, math.nan, n, level, missing)
+    middle = float(np.mean(x))
     half = t_quantile(0.5 + level / 2, n - 1) * float(np.std(x, ddof=1)) / math.sqrt(n)
-    return Estimate(middle, middle - half, middle + half, n, level)
+    ends = np.clip([middle - half, middle + half], *bounds)
+    return Estimate(middle, float(ends[0]), float(ends[1]), n, level, missing)
 
 
-def welch(values: Sequence[float] | NDArray[Any], s: float, n: int, level: float = 0.95) -> Estimate:
+def welch(
+    values: Sequence[float] | NDArray[Any], s: float, n: int, level: float = 0.95, bounds: tuple[float, float] = ANY
+) -> Estimate:
     """Mean, with the interval of its difference from another mean, that of n values with deviation s (Welch 1947).
 
     Raises:
         ValueError: there are no values.
     """
-    ours = mean(values, level)
-    if ours.n == 1 or n == 1:
+    ours = mean(values, level, bounds)
+    if ours.n < 2 or n == 1:
         return ours
-    a, b = float(np.var(_values(values), ddof=1)) / ours.n, s * s / n
+    a, b = float(np.nanvar(_values(values), ddof=1)) / ours.n, s * s / n
     if a + b == 0:
         return ours
     freedom = (a + b) ** 2 / (a * a / (ours.n - 1) + b * b / (n - 1))
     half = t_quantile(0.5 + level / 2, freedom) * math.sqrt(a + b)
-    return Estimate(ours.value, ours.value - half, ours.value + half, ours.n, level)
+    low, high = np.clip([ours.value - half, ours.value + half], *bounds)
+    return replace(ours, low=float(low), high=float(high))
 
 
 def bootstrap(
@@ -135,6 +233,29 @@ def bootstrap(
     draws = np.array([statistic(x[rng.integers(0, len(x), len(x))]) for _ in range(resamples)])
     low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2])
     return Estimate(value, float(low), float(high), len(x), level)
+
+
+def jackknife(
+    rows: NDArray[Any],
+    statistic: Callable[[NDArray[Any]], float],
+    level: float = 0.95,
+    bounds: tuple[float, float] = ANY,
+) -> Estimate:
+    """A statistic of all runs together, e.g. Jain's index of their means, with its jackknife interval (Tukey 1958).
+
+    Args:
+        rows: One for each run.
+        statistic: Of some of the rows.
+        level: Confidence level.
+        bounds: What the statistic cannot leave; the interval is cut there.
+    """
+    n, whole = len(rows), float(statistic(rows))
+    if n < 2:
+        return Estimate(whole, math.nan, math.nan, n, level)
+    pseudo = [n * whole - (n - 1) * statistic(np.delete(rows, i, axis=0)) for i in range(n)]
+    half = mean(pseudo, level).half_width
+    low, high = np.clip([whole - half, whole + half], *bounds)
+    return Estimate(whole, float(low), float(high), n, level)
 
 
 @dataclass(frozen=True)
@@ -174,11 +295,16 @@ def paired(a: Sequence[float] | NDArray[Any], b: Sequence[float] | NDArray[Any],
     x, y = _values(a), _values(b)
     if len(x) != len(y):
         raise ValueError(f"paired values: {len(x)} of the one and {len(y)} of the other; each needs its partner")
-    ratio = Estimate(math.nan, math.nan, math.nan, len(x), level)
-    if (x > 0).all() and (y > 0).all():
+    alone = np.isnan(x) | np.isnan(y)  # a run without its partner does not count
+    x, y = np.where(alone, math.nan, x), np.where(alone, math.nan, y)
+    difference = mean(x - y, level)
+    if (np.isinf(x) & np.isinf(y)).any():
+        difference = Estimate(math.nan, math.nan, math.nan, int((~alone).sum()), level, int(alone.sum()))
+    ratio = replace(difference, value=math.nan, low=math.nan, high=math.nan)
+    if not ((x <= 0) | (y <= 0)).any():
         logs = mean(np.log(x / y), level)
-        ratio = Estimate(math.exp(logs.value), math.exp(logs.low), math.exp(logs.high), logs.n, level)
-    return Paired(mean(x - y, level), ratio, mean(x, level), mean(y, level))
+        ratio = replace(logs, value=math.exp(logs.value), low=math.exp(logs.low), high=math.exp(logs.high))
+    return Paired(difference, ratio, mean(x, level), mean(y, level))
 
 
 def paired_by(

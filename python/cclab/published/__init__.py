@@ -8,12 +8,26 @@ One is a folder `studies/<slug>/` of the repository (inside the package once ins
 """
 
 from cclab.published.context import Context
-from cclab.published.findings import Check, Comparison, Figure, Findings, Table, compare
+from cclab.published.findings import (
+    CLAIMS,
+    SOURCES,
+    VERDICTS,
+    Check,
+    Comparison,
+    Figure,
+    Findings,
+    Table,
+    compare,
+    judged,
+)
 from cclab.published.library import Published, discover, find
 from cclab.published.reproduce import SCHEMA, load, reproduce, tables
 
 __all__ = [
+    "CLAIMS",
     "SCHEMA",
+    "SOURCES",
+    "VERDICTS",
     "Check",
     "Comparison",
     "Context",
@@ -24,6 +38,7 @@ __all__ = [
     "compare",
     "discover",
     "find",
+    "judged",
     "load",
     "reproduce",
     "tables",

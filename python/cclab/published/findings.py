@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from cclab.analysis import stats
 from cclab.errors import StudyError
 
 if TYPE_CHECKING:
@@ -16,36 +17,69 @@ if TYPE_CHECKING:
 
     from cclab.analysis.plots import Chart
 
-VERDICTS = ("holds", "partly", "fails", "not tested")
+VERDICTS = {
+    stats.AGREES: "the whole 95 % interval lies within the tolerance",
+    stats.DIFFERS: "all of it lies outside",
+    stats.CANNOT_TELL: f"part of it does; or under {stats.FEWEST} runs have a figure, or over a fifth have none",
+    stats.NOT_TESTED: "no tolerance to judge by, or not run",
+}
+"""Of a number beside another, and what each means."""
+CLAIMS = {
+    stats.HOLDS: "every comparison that the claim rests on is for it",
+    stats.PARTLY: "some are for it and some against it",
+    stats.FAILS: "some are against it and none is for it",
+    stats.CANNOT_TELL: "none is against it, and the intervals of some say nothing",
+    stats.NOT_TESTED: "nothing was measured that it could be judged by",
+}
+"""Of a claim in words, and what each means."""
+SOURCES = {
+    "paper": "published figures",
+    "formula": "values of a formula",
+    "simulator": "figures of another simulator",
+    "kernel": "figures of a kernel",
+    "arithmetic": "sums done again",
+}
+"""What a comparison's reference is."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published number beside ours: a row of `comparison.csv`.
+    """A reference number beside ours: a row of `comparison.csv`.
 
     Attributes:
         item: What it is about, e.g. `"Reno"`.
         metric: e.g. `"throughput"`.
         unit: e.g. `"Mbit/s"`; empty when it has none.
-        published: The number in the paper.
+        source: What the reference is, one of `SOURCES`.
+        reference: The number.
+        tolerance: What still agrees, e.g. `"±10 %"`; empty where nothing is judged.
         measured: Ours, in the same unit; `None` where we could not measure it.
         ci_low: Lower end of our 95 % interval; `None` where there is none.
         ci_high: Upper end.
         n: Runs that it rests on.
-        verdict: `"agrees"`, `"differs"`, `"cannot tell"` or `"not tested"`.
+        missing: Runs beside them that gave no figure.
+        verdict: One of `VERDICTS`.
         note: Why, if it differs.
     """
 
     item: str
     metric: str
     unit: str
-    published: float | None
+    source: str
+    reference: float | None
+    tolerance: str
     measured: float | None
     ci_low: float | None
     ci_high: float | None
     n: int
+    missing: int
     verdict: str
     note: str = ""
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("verdict", self.verdict, VERDICTS), ("source", self.source, SOURCES)):
+            if value not in known:
+                raise StudyError(f"{self.item}, {self.metric}: {name} {value!r} is not one of {', '.join(known)}")
 
 
 @dataclass(frozen=True)
@@ -54,7 +88,7 @@ class Check:
 
     Attributes:
         check: The claim.
-        verdict: `"holds"`, `"partly"`, `"fails"` or `"not tested"`.
+        verdict: One of `CLAIMS`.
         evidence: The figures that say so.
     """
 
@@ -63,8 +97,24 @@ class Check:
     evidence: str
 
     def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise StudyError(f"check {self.check!r}: verdict {self.verdict!r} is not one of {', '.join(VERDICTS)}")
+        if self.verdict not in CLAIMS:
+            raise StudyError(f"check {self.check!r}: verdict {self.verdict!r} is not one of {', '.join(CLAIMS)}")
+
+
+def judged(check: str, comparisons: Iterable[str], evidence: str) -> Check:
+    """A claim that follows from comparisons, by `stats.claim`; the evidence ends with how many of them are for it.
+
+    Args:
+        check: The claim.
+        comparisons: Verdicts of `Estimate.against`, `above` or `below`, of `stats.every` or `stats.fact`.
+        evidence: The figures that say so.
+    """
+    found = list(comparisons)
+    if len(found) > 1:
+        yes, no = found.count(stats.AGREES), found.count(stats.DIFFERS)
+        told = f"{yes} for it, {no} against it, {len(found) - yes - no} cannot tell"
+        evidence = f"{evidence.rstrip('. ')}. Of {len(found)} comparisons {told}."
+    return Check(check, stats.claim(found), evidence)
 
 
 @dataclass
@@ -132,47 +182,53 @@ def compare(
     item: str,
     metric: str,
     unit: str,
-    published: float | None,
-    values: Sequence[float],
+    reference: float | None,
+    values: Sequence[float] | stats.Estimate,
     *,
-    tolerance: float = 0.0,
+    source: str = "paper",
+    tolerance: float | None = None,
+    slack: float | None = None,
+    bounds: tuple[float, float] = stats.ANY,
     spread: tuple[float, int] | None = None,
+    chance: bool = True,
     note: str = "",
 ) -> Comparison:
     """A row from replications.
 
-    The verdict is that of `Estimate.against`: our 95 % interval (Student's t) and the published number with its
-    tolerance. Without a tolerance it agrees if the published number lies in our interval.
+    The verdict is that of `Estimate.against`: our 95 % interval (Student's t) and the reference with its tolerance.
+    Without a tolerance it is not tested.
 
     Args:
         item: What it is about.
         metric: What is measured.
         unit: Unit of both numbers.
-        published: The number in the paper; `None` is not tested.
-        values: Ours, one per run.
-        tolerance: Relative to the published number, e.g. 0.05.
-        spread: Standard deviation and number of the runs whose mean the published number is, where they are known: the
+        reference: The number to compare with; `None` is not tested.
+        values: Ours, one for each run, NaN where a run has none; or an estimate.
+        source: One of `SOURCES`.
+        tolerance: Relative to the reference, e.g. 0.05.
+        slack: The tolerance in the unit, in place of a relative one.
+        bounds: What the quantity cannot leave: the interval is cut there.
+        spread: Standard deviation and number of the runs whose mean the reference is, where they are known: the
             verdict is then that of the difference of two means.
+        chance: False where nothing is left to chance, so that one value decides.
         note: Goes with the row.
     """
-    from cclab.analysis import stats
-
-    ours = stats.mean(values)
-    verdict = "not tested"
-    if published is not None and tolerance:
-        slack = tolerance * abs(published)
-        judged = ours
-        if spread is not None:
-            judged = stats.welch(values, *spread)
+    ours = values if isinstance(values, stats.Estimate) else stats.mean(values, bounds=bounds)
+    verdict, told, room = stats.NOT_TESTED, "", slack
+    if tolerance is not None:
+        told, room = f"±{100 * tolerance:.3g} %", None if reference is None else tolerance * abs(reference)
+    elif slack is not None:
+        told = f"±{slack:g}" if slack else "exactly"
+    if reference is not None and room is not None:
+        of = ours
+        if spread is not None and not isinstance(values, stats.Estimate):
+            of = stats.welch(values, *spread)
             note = f"Theirs: s = {spread[0]:g}, n = {spread[1]}. {note}".strip()
-        verdict = judged.against(published - slack, published + slack)
-        note = f"Tolerance {100 * tolerance:.3g} %. {note}".strip()
-    elif published is not None:
-        low, high = (ours.value, ours.value) if math.isnan(ours.low) else (ours.low, ours.high)
-        verdict = "agrees" if low <= published <= high else "differs"
+        verdict = of.against(reference - room, reference + room, chance=chance)
     return Comparison(
-        item, metric, unit, published, ours.value, _known(ours.low), _known(ours.high), ours.n, verdict, note
-    )
+        item, metric, unit, source, reference, told, _known(ours.value), _known(ours.low), _known(ours.high), ours.n,
+        ours.missing, verdict, note,
+    )  # fmt: skip
 
 
 def to_csv(rows: Sequence[Comparison] | Sequence[Check], kind: type[Comparison] | type[Check]) -> str:

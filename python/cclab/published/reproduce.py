@@ -12,13 +12,13 @@ from typing import Any
 from cclab import _core, folders
 from cclab.errors import ResultError
 from cclab.published.context import Context
-from cclab.published.findings import Check, Comparison, Findings, to_csv
+from cclab.published.findings import CLAIMS, VERDICTS, Check, Comparison, Findings, to_csv
 from cclab.published.library import LIBRARY, Published
 from cclab.results import versions
 from cclab.scenario import Scenario
 from cclab.sweep import Progress
 
-SCHEMA = "cclab.study/1"
+SCHEMA = "cclab.study/2"
 PAGE = "report.html"
 
 
@@ -85,30 +85,51 @@ def load(place: Path, *, sealed: bool = True) -> dict[str, Any]:
 
 
 def tables(found: dict[str, Any]) -> list[Any]:
-    """Published beside measured, and the claims in words, for the terminal."""
+    """References beside what was measured, and the claims in words, for the terminal."""
     from cclab.console import as_printed, number, table
 
-    made = table(found["title"], "Item", "Metric", "|Published", "|Measured", "|±|(95 %)", "|n", "Verdict")
+    heads = "Verdict", "|Reference", "Source", "|Tolerance", "|Measured", "|95 %|interval", "|n"
+    made = table(found["title"], "Item", "Metric", *heads)
     for row in found["comparisons"]:
         metric = row["metric"] if row["unit"] in ("", "1") else f"{row['metric']} ({row['unit']})"
         made.add_row(
-            row["item"], metric, as_printed(row["published"]), number(row["measured"]), _half(row), str(row["n"]),
-            row["verdict"],
+            row["item"], metric, row["verdict"], as_printed(row["reference"]), row["source"], row["tolerance"] or "–",
+            number(row["measured"]), interval(row), runs(row),
         )  # fmt: skip
     checks = table("claims in words", "Claim", "Verdict")
     for row in found["checks"]:
         checks.add_row(row["check"], row["verdict"])
-    return [*([made] if found["comparisons"] else []), *([checks] if found["checks"] else [])]
+    shown = [(made, legend(VERDICTS))] if found["comparisons"] else []
+    shown += [(checks, legend(CLAIMS))] if found["checks"] else []
+    return [thing for pair in shown for thing in pair]
 
 
-def _half(row: dict[str, Any]) -> str:
-    """Half the width of an interval; one that is nothing beside the value is 0."""
+def legend(words: dict[str, str]) -> str:
+    """What verdicts mean, a line each."""
+    return "\n".join(f"{word}: {meaning}" for word, meaning in words.items())
+
+
+def interval(row: dict[str, Any]) -> str:
+    """The interval of a comparison; one that is nothing beside the value is the value."""
     from cclab.console import number
 
     if row["ci_low"] is None:
         return "–"
-    half = (row["ci_high"] - row["ci_low"]) / 2
-    return number(half, 2) if half > 1e-6 * abs(row["measured"]) else "0"
+    if row["ci_high"] - row["ci_low"] <= 1e-6 * abs(row["measured"]):
+        return "all the same"
+    return f"{number(row['ci_low'])} to {number(row['ci_high'])}"
+
+
+def runs(row: dict[str, Any]) -> str:
+    """How many runs a comparison rests on, of how many."""
+    return f"{row['n']} of {row['n'] + row['missing']}" if row["missing"] else str(row["n"])
+
+
+def _cell(value: Any) -> str:
+    """A cell of a table: a dash where there is nothing."""
+    from cclab.console import number
+
+    return number(value) if isinstance(value, float) or value is None else str(value)
 
 
 def _found(study: Published, findings: Findings, context: Context) -> dict[str, Any]:
@@ -130,7 +151,7 @@ def _found(study: Published, findings: Findings, context: Context) -> dict[str, 
                 "title": t.title,
                 "caption": t.caption,
                 "columns": t.frame.columns,
-                "rows": [list(map(str, row)) for row in t.frame.rows()],
+                "rows": [list(map(_cell, row)) for row in t.frame.rows()],
             }
             for t in findings.tables
         ],

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from cclab import folders, published, results
 from cclab.console import as_printed, number, percent
 from cclab.errors import ResultError
+from cclab.published.reproduce import interval, runs
 from cclab.results import Result
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _published_page(folder: Path, sealed: bool) -> str:
     every = published.find(found["slug"]).parts() if found["slug"] in {s.slug for s in published.discover()} else ()
     chosen = found["parts"] if tuple(found["parts"]) != every else []
     counts = {
-        "numbers": Counter(row["verdict"] for row in found["comparisons"]),
+        "numbers": Counter((row["source"], row["verdict"]) for row in found["comparisons"]),
         "claims": Counter(row["verdict"] for row in found["checks"]),
     }
     groups = [(item, list(rows)) for item, rows in groupby(found["comparisons"], lambda row: row["item"])]
@@ -117,6 +118,8 @@ def _published_page(folder: Path, sealed: bool) -> str:
         figures=figures,
         downloads=downloads,
         counts=counts,
+        legends={"numbers": published.VERDICTS, "claims": published.CLAIMS},
+        sources=published.SOURCES,
         part_options="".join(f" --part {part}" for part in chosen),
         title=found["title"],
     )
@@ -191,6 +194,8 @@ def _render(template: str, **values: Any) -> str:
         "as_printed": as_printed,
         "slug": _slug,
         "difference": _difference,
+        "interval": interval,
+        "runs": runs,
     }
     style = Markup((_HERE / "style.css").read_text(encoding="utf-8"))  # ours, not a scenario's
     script = Markup((_HERE / "figures.js").read_text(encoding="utf-8"))
@@ -200,12 +205,12 @@ def _render(template: str, **values: Any) -> str:
 
 
 def _difference(row: dict[str, Any]) -> str:
-    """Measured less published, and relative to published."""
-    if row["published"] is None or row["measured"] is None:
+    """Measured less the reference, and relative to it."""
+    if row["reference"] is None or row["measured"] is None:
         return "–"
-    off = row["measured"] - row["published"]
+    off = row["measured"] - row["reference"]
     sign = "+" if off > 0 else "−" if off < 0 else "±"
-    relative = f" ({sign}{abs(off / row['published']) * 100:.1f} %)" if row["published"] else ""
+    relative = f" ({sign}{abs(off / row['reference']) * 100:.1f} %)" if row["reference"] else ""
     return f"{sign}{number(abs(off), 3)}{relative}"
 
 
