@@ -238,9 +238,11 @@ class Compared:
         """What the verdicts rest on."""
         given = [row.verdict for row in self.rows]
         counts = ", ".join(f"{given.count(v)} {said}" for v, said in _SAID.items() if v in given)
-        alone = any(row.difference.n < 2 for row in self.rows)
-        one = " One run tells nothing of chance: there only equal figures agree, and none differs." if alone else ""
-        return f"{counts}: {self.rule}, the whole 95 % interval.{one}"
+        few = any(row.difference.n < stats.FEWEST for row in self.rows)
+        said = (
+            f" Fewer than {stats.FEWEST} runs tell nothing of chance: there only equal figures agree, and none differs."
+        )
+        return f"{counts}: {self.rule}, the whole 95 % interval.{said if few else ''}"
 
     def chart(self, most: int = 40) -> Chart:
         """The relative differences with their intervals, and the tolerance; of many rows those furthest apart."""
@@ -459,10 +461,9 @@ def _numbers(a: Side, b: Side, within: float, deviations: float, level: float) -
 
 
 def _verdict(difference: Estimate, tolerance: float) -> str:
-    """By equivalence; one run tells nothing of chance, so without an interval only equality agrees."""
-    if math.isnan(difference.low) and difference.value != 0:
-        return "cannot tell"
-    return difference.against(-tolerance, tolerance)
+    """By equivalence; few runs tell nothing of chance, so of them only equal ones agree."""
+    equal = difference.value == 0 and not difference.high > difference.low
+    return stats.AGREES if equal else difference.against(-tolerance, tolerance)
 
 
 def _few(names: Sequence[str]) -> str:

@@ -158,6 +158,17 @@ def test_one_bar_for_all_runs(tmp_path):
     assert shares == sorted(shares)
 
 
+def test_what_is_asked_for_twice_is_one_run_and_none_was_finished_before(tmp_path):
+    told, said = [], []
+    of_study = context(tmp_path, progress=told.append, note=said.append, kept=tmp_path / "runs")
+    of_study.run([(BASE, seed) for seed in range(3)])
+    jobs = [(BASE, seed) for seed in (7, 8, 7, 9, 8)]
+    found = of_study.run(jobs, lambda result: result.digest, keep="digest")
+    assert found == [scenario.run(seed=seed).digest for scenario, seed in jobs]
+    assert said == ["3 further runs."]
+    assert (told[-1].runs, told[-1].finished) == (6, 6)
+
+
 def test_what_was_finished_before_it_was_cut_off_is_kept(tmp_path):
     jobs = [(BASE.replace(name=str(i)), 1) for i in range(10)]
     reduced = []

@@ -23,8 +23,8 @@ from cclab.sweep.display import Display, duration
 from cclab.sweep.job import core_digest
 from cclab.sweep.pack import Row
 from cclab.sweep.plan import Design, make, work
-from cclab.sweep.run import Costs, Progress
-from cclab.sweep.store import Store, Writer
+from cclab.sweep.run import Costs, Progress, Run, Runner
+from cclab.sweep.store import Log, Store, Writer
 from conftest import write
 
 QUEUE = {"discipline": "droptail", "limit": "20 packets"}
@@ -447,6 +447,20 @@ def test_progress_is_by_work_and_ends_at_one(base, tmp_path):
     assert (seen[-1].share, seen[-1].finished, seen[-1].remaining_s) == (1.0, 8, 0.0)
     mixed.run(tmp_path, progress=seen.append)
     assert seen[-1] == Progress(8, 8, 0, 1.0, 0.0)
+
+
+def test_no_time_is_left_to_be_told_before_there_is_a_basis(base):
+    """Of a hundred runs of one scenario none tells a time before a tenth of the work is done."""
+    seen = []
+    cclab.Study(base).replicate(100).run(progress=seen.append)
+    assert all(at.remaining_s is None for at in seen if at.share < 0.1)
+    costs, works = [], [1.0]
+    runner = Runner([Run(str(k), 0, k, k) for k in range(100)], works, costs.append, costs.append, Log())
+    runner.todo(retry_failed=False)
+    for finished, known in ((1, False), (9, False), (10, True), (60, True)):
+        runner._here[0], runner._left[0] = finished, 100 - finished
+        runner._costs.add(0, 1.0)
+        assert (runner.progress().remaining_s is not None) == known, finished
 
 
 def test_how_long_is_left_in_words():

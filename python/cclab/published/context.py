@@ -25,6 +25,7 @@ from cclab.sweep.store import Log, Store, Writer
 T = TypeVar("T")
 _PLAIN = "{}"  # the shape of a run of which no tables are kept
 _WATCHED = 0.2  # seconds of each of a few runs, to tell how long all will take
+_LONG = 600.0  # seconds: of less than that so short a look says too little to be told
 
 
 @dataclass
@@ -79,7 +80,7 @@ class Context:
             jobs: Scenarios with their seeds.
             reduce: Applied to each result as soon as it is there, so that only what it returns is kept in memory.
             keep: A name and version of `reduce`. If given, what it returns (numbers, text, lists and dicts) is kept on
-                disk run by run: a study that was cut off repeats no finished run. How long it will take is told first.
+                disk run by run: a study that was cut off repeats no finished run. If all will take long, that is told.
             backend: What runs them.
             workers: How many at once; unless given, one for each core.
             tries: How often one is begun that cannot go on, where that is chance: a machine that was busy.
@@ -93,7 +94,8 @@ class Context:
         listed = list(jobs)
         self.runs += listed
         scenarios = list(dict.fromkeys(scenario for scenario, _ in listed))
-        runs = _runs(listed, scenarios, backend, keep)
+        asked = _runs(listed, scenarios, backend, keep)
+        runs = list({run.key: run for run in asked}.values())  # what is asked for twice is run once
         values: dict[str, Any] = {}
         failed: list[Run] = []
 
@@ -125,13 +127,13 @@ class Context:
                 failed.clear()
                 runner = Runner(todo, works, job, take, writer.log if writer else Log(), report)
                 if keep and attempt == 0:
-                    self.note(_expected(runner, len(runs), backend, workers))
+                    self.note(_expected(runner, runs, backend, workers, further=len(self._before) > 1))
                 runner.go(writer or Nowhere(), workers, None, retry_failed=True)
                 if not (todo := list(failed)):
                     break
         if self.kept is not None and (missing := {run.key for run in runs} - values.keys() - {run.key for run in todo}):
             values |= {key: json.loads(data) for key, data in Store(self.kept).data(missing).items()}
-        return [values.get(run.key) for run in runs]
+        return [values.get(run.key) for run in asked]
 
     def _with_earlier(self, runs: list[Run], works: list[float]) -> Callable[[Progress], None]:
         """Tells how far this call and those before it are: one bar for all of them."""
@@ -160,10 +162,13 @@ def _runs(listed: list[tuple[Scenario, int]], scenarios: list[Scenario], backend
     return runs
 
 
-def _expected(runner: Runner, runs: int, backend: str, workers: int | None) -> str:
-    """How many runs are left, and how long they will take, from the beginnings of a few."""
+def _expected(runner: Runner, runs: list[Run], backend: str, workers: int | None, *, further: bool) -> str:
+    """How many runs are left and, if it is long, how long they will take, from the beginnings of a few."""
     todo, workers = runner.todo(retry_failed=True), workers or executors.cores()
-    told = f"{runs:,} runs" + (f", {runs - len(todo):,} of them finished before" if len(todo) < runs else "")
-    if backend != "sim" or not todo:
+    told = f"{len(runs):,} {'further ' if further else ''}runs"
+    if before := len(runs) - len(todo):
+        told += f", {before:,} of them finished before"
+    if backend != "sim":
         return f"{told} ({backend}), {workers} at once." if todo else f"{told}."
-    return f"{told}; {duration(runner.probe(todo, _WATCHED) / workers)} on {workers} cores."
+    seconds = runner.probe(todo, _WATCHED) / workers if todo else 0.0
+    return f"{told}; {duration(seconds)} on {workers} cores." if seconds >= _LONG else f"{told}."

@@ -37,6 +37,7 @@ _COMMIT = 0.05  # seconds that a finished run waits for others, so that they are
 _MESSAGE, _ROW = 12_000, 150
 _OTHERS = 1.0  # seconds between two looks at what other sweeps have finished
 _POINTS = 10_000  # scenarios that are held ready
+_BASIS, _BASIS_RUNS = 0.1, 50  # the share of what is to do, or the runs, from whose pace the rest is told
 _WINDOW = 5.0  # seconds between two looks at how many workers there are
 
 
@@ -355,7 +356,7 @@ class Runner:
         total = float(cost @ self._all)
         elapsed = time.monotonic() - self._start
         remaining = None if left else 0.0
-        if left and here and self._costs.known:
+        if left and self._costs.known and (here >= _BASIS * (here + left) or self._here.sum() >= _BASIS_RUNS):
             remaining = left / here * elapsed
         return Progress(len(self._runs), len(self._done), len(self._failed), 1.0 - left / total, remaining)
 
