@@ -207,6 +207,13 @@ class Result:
             "versions": self.versions,
         }
 
+    @property
+    def connections(self) -> pl.DataFrame:
+        """`label`, `measured_s`, `goodput_bps`, `fct_s` of each connection: a session is one, its subflows none."""
+        from cclab.analysis.metrics import connections
+
+        return connections(self.flows, self.sessions)
+
     def summary(self) -> str:
         """Flows, sessions, background and links as text, or why there is nothing of them to tell."""
         from cclab import backends

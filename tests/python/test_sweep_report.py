@@ -39,7 +39,7 @@ def test_figures_are_those_of_the_tables(swept):
     assert len(rows) == 6
     runs = study.table("flows").filter(pl.col("network.queue.limit") == "5 packets", pl.col("flows.0.cc") == "cubic")
     total = runs.group_by("seed").agg(pl.col("goodput_bps").sum())["goodput_bps"].mean() / 1e6
-    assert rows[0][columns.index("Goodput of all flows (Mbit/s)")].startswith(f"{total:.4g} ±")
+    assert rows[0][columns.index("Goodput of all connections (Mbit/s)")].startswith(f"{total:.4g} ±")
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,77 @@ def test_replications_that_cannot_differ_are_told(small, tmp_path):
     jittered = small.replace({**still, "flows.0.start_jitter": "100 ms"})
     cclab.Study(jittered).replicate(3).run(out=tmp_path / "jittered")
     assert "the same to the last bit" not in write_report(tmp_path / "jittered").read_text()
+
+
+TWO_PATHS = """
+duration = "6 s"
+warmup = "1 s"
+[network]
+topology = "custom"
+nodes = ["a", "b", "c"]
+[[network.links]]
+from = "a"
+to = "b"
+rate = "4 Mbit/s"
+delay = "5 ms"
+[[network.links]]
+from = "a"
+to = "c"
+rate = "4 Mbit/s"
+delay = "5 ms"
+[[network.links]]
+from = "c"
+to = "b"
+rate = "100 Mbit/s"
+delay = "5 ms"
+[[flows]]
+label = "s"
+cc = "cubic"
+scheduler = "redundant"
+paths = [{ name = "1", route = ["a", "b"] }, { name = "2", route = ["a", "c", "b"] }]
+start_jitter = "100 ms"
+[record]
+samples = "off"
+"""
+
+
+def test_a_session_counts_once(tmp_path):
+    """Redundant copies over two paths of 4 Mbit/s are one stream: no more than 4 Mbit/s reach the application."""
+    study = cclab.Study(cclab.Scenario.from_toml(TWO_PATHS)).replicate(3)
+    study = study.run(out=tmp_path / "s")
+    frame, metrics, _ = page_of.per_run(cclab.Study.load(tmp_path / "s"))
+    copies = study.table("flows").group_by("seed").agg(pl.col("goodput_bps").sum())["goodput_bps"].min()
+    assert copies > 5e6
+    assert frame["goodput_bps"].max() <= 4e6
+    assert "jain" not in [metric.column for metric in metrics]  # of one connection
+    assert "Jain" not in cclab.Scenario.from_toml(TWO_PATHS).run(seed=1).summary()
+
+
+def sized(small, size="1 MB", **more):
+    flow = {"flows": [cclab.Flow(cc="cubic", size=size, start_jitter="100 ms")]}
+    return small.replace({**flow, "duration": "20 s", "warmup": "10 s", "record": {"samples": "off"}, **more})
+
+
+def test_a_sized_transfer_shows_when_it_was_complete(small, tmp_path):
+    """8 Mbit over 10 Mbit/s take 0.8 s and slow start; all of it is before the warm-up's end."""
+    study = cclab.Study(sized(small)).vary({"network.rtt": ["20 ms", "80 ms"]}).replicate(3)
+    study = study.run(out=tmp_path / "s")
+    text = write_report(tmp_path / "s").read_text()
+    times = study.table("flows").filter(pl.col("network.rtt") == "20 ms")["fct_s"]
+    for words in ("Completion time (s)", f"{times.mean():.4g} ±", "Median of completion times (s)", f">{times.median():.4g}<",
+                  "95% quantile", "– (0 of 3)", "ended before the warm-up did"):  # fmt: skip
+        assert words in text, words
+    assert "Jain" not in text
+    result = sized(small).run(seed=1)
+    assert "1 of 1 transfers ended before the warm-up did" in result.summary()
+    result.save(tmp_path / "r")
+    page = write_report(tmp_path / "r").read_text()
+    for words in ("Completed after (s)", "1 transfer had ended by then"):
+        assert words in page, words
+
+
+def test_transfers_that_did_not_end_are_told(small, tmp_path):
+    """In a second 1 MB is through at 20 ms of round trip, but not at 400 ms."""
+    short = sized(small, "500 kB", duration="1 s", warmup="0 s")
+    cclab.Study(short).vary({"network.rtt": ["20 ms", "400 ms"]}).replicate(3).run(out=tmp_path / "s")
+    assert "– (0 of 3)" in write_report(tmp_path / "s").read_text()

@@ -35,6 +35,24 @@ SIZE_BINS = (0.0, 1e4, 1e5, 1e6, 1e7, math.inf)
 # --- Shares ----------------------------------------------------------------------------------------------------------
 
 
+def connections(flows: pl.DataFrame, sessions: pl.DataFrame | None, by: Sequence[str] = ()) -> pl.DataFrame:
+    """A row for each connection: flows that are no subflows, and sessions, whose data count once, on whatever paths.
+
+    Args:
+        flows: Table of flows, of one run or of many.
+        sessions: Table of sessions, if there are any.
+        by: What tells runs apart.
+
+    Returns:
+        Columns of `by`, `label`, `measured_s`, `goodput_bps`, `fct_s`.
+    """
+    columns = [*by, "label", "measured_s", "goodput_bps", "fct_s"]
+    if sessions is None or not sessions.height:
+        return flows.select(columns)
+    of_session = pl.any_horizontal(*(pl.col("label").str.starts_with(f"{s}/") for s in sessions["label"].unique()))
+    return pl.concat([flows.filter(~of_session).select(columns), sessions.select(columns)])
+
+
 def jain(rates: Result | ArrayLike) -> float:
     """Jain's index (Σx)² / (n Σx²), from 1/n to 1 (Jain, Chiu, Hawe 1984); NaN for no rates, or all zero.
 

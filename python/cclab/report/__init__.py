@@ -86,7 +86,19 @@ def _run_page(folder: Path) -> str:
     ]
     scenario = (folder / "scenario.toml").read_text(encoding="utf-8")
     links = result.links.filter(result.links["rate_bps"].is_finite()).head(50).to_dicts()
-    return _render("run.html.j2", result=result, links=links, scenario=scenario, figures=figures, title=result.name)
+    of = result.connections
+    ended = of["fct_s"].is_finite()
+    early = int((ended & (of["measured_s"] <= 0)).sum())
+    return _render(
+        "run.html.j2",
+        result=result,
+        sized=ended.any(),
+        early=early,
+        links=links,
+        scenario=scenario,
+        figures=figures,
+        title=result.name,
+    )
 
 
 def _published_page(folder: Path, sealed: bool) -> str:
@@ -135,6 +147,11 @@ def _sweep_page(folder: Path) -> str:
         raise ResultError(f"{folder}: no run of this sweep is finished, so there is nothing to show")
     frame, metrics, link = sweep.per_run(study)
     columns, rows = sweep.table(frame, study.parameters, metrics)
+    if sweep.COMPLETION in metrics:
+        for heading, cells in reversed(sweep.completion(study)):
+            place = columns.index(sweep.COMPLETION.label) + 1
+            columns = [*columns[:place], heading, *columns[place:]]
+            rows = [[*row[:place], cell, *row[place:]] for row, cell in zip(rows, cells.values(), strict=True)]
     one = "One run" if len(study.seeds) == 1 else f"Mean of {len(study.seeds)} runs and 95 % interval (Student's t)"
     figures = [
         _figure(name, title, f"{one} at each point.", chart.svg(), chart.series(), data.write_csv().encode())
@@ -148,7 +165,7 @@ def _sweep_page(folder: Path) -> str:
     return _render(
         "sweep.html.j2",
         title=study.name, status=status, seeds=study.seeds, parameters=study.parameters, link=link, columns=columns,
-        rows=rows, figures=figures, failures=failures, identical=sweep.identical(study),
+        rows=rows, figures=figures, failures=failures, identical=sweep.identical(study), early=sweep.early(study),
         scenario=study.scenario_toml(), again=folder.name,
         points_uri=_data_uri(_csv([columns, *rows]), "text/csv"), runs_uri=runs_uri,
         version=results.versions()["cclab"],

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from cclab.analysis import stats
+from cclab.analysis.metrics import connections as connections_of
 from cclab.analysis.plots import Chart, look, styled
-from cclab.analysis.stats import Estimate
 from cclab.sweep import Study
 
 _MOST_LINES = 7
@@ -34,20 +35,23 @@ _UNITS = (
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a run: its column, its name with unit, and the factor that gives it that unit."""
+    """A figure of a run: its column, its name with unit, the factor that gives it that unit, and the most it can be."""
 
     column: str
     label: str
     scale: float = 1.0
+    most: float = math.inf
 
 
 METRICS = (
-    Metric("goodput_bps", "Goodput of all flows (Mbit/s)", 1e-6),
-    Metric("utilisation", "Utilisation (%)", 100.0),
-    Metric("jain", "Jain's index"),
+    Metric("goodput_bps", "Goodput of all connections (Mbit/s)", 1e-6),
+    Metric("utilisation", "Utilisation (%)", 100.0, 1.0),
+    Metric("jain", "Jain's index", 1.0, 1.0),
     Metric("queue_s", "Mean time in the queue (ms)", 1e3),
-    Metric("loss", "Packets dropped or lost (%)", 100.0),
+    Metric("loss", "Packets dropped or lost (%)", 100.0, 1.0),
 )
+COMPLETION = Metric("fct_s", "Completion time (s)")
+QUANTILES = (0.5, 0.95)  # of completion times over all transfers of a point
 
 
 def identical(study: Study) -> int:
@@ -64,21 +68,60 @@ def per_run(study: Study) -> tuple[pl.DataFrame, list[Metric], str]:
     """One row for each run with every metric, the metrics there are, and the link that they are of: the busiest."""
     at = [*study.parameters, *_SAME_FOR_ALL_RUNS]
     flows, links, runs = study.table("flows"), study.table("links"), study.table("runs")
+    connections = of_study(study)
     busiest = links.group_by("name", maintain_order=True).agg(pl.col("utilisation").fill_nan(None).mean())
     link = str(busiest.sort("utilisation", descending=True, nulls_last=True, maintain_order=True)["name"][0])
-    total = flows.group_by(at, maintain_order=True).agg(pl.col("goodput_bps").fill_nan(None).sum())
+    goodput = pl.col("goodput_bps").fill_nan(None)
+    total = connections.group_by(at, maintain_order=True).agg(
+        pl.when(goodput.count() > 0).then(goodput.sum()), pl.col("fct_s").mean()
+    )
     of_link = links.filter(pl.col("name") == link).select(
         *at, "utilisation", queue_s="sojourn_mean_s", loss=(pl.col("drops") + pl.col("losses")) / pl.col("arrived")
     )
     frame = runs.select(*at, "jain").join(total, on=at, how="left").join(of_link, on=at, how="left")
-    metrics = list(METRICS)
+    alone = connections.group_by(at).len()["len"].max() == 1
+    metrics = [metric for metric in METRICS if not (alone and metric.column == "jain")]
+    if connections["fct_s"].is_finite().any():
+        metrics.insert(1, COMPLETION)
+    else:
+        frame = frame.drop("fct_s")
     labels = flows["label"].unique(maintain_order=True).to_list()
     if 1 < len(labels) <= _MOST_FLOWS:
         for label in labels:
             own = flows.filter(pl.col("label") == label).select(*at, pl.col("goodput_bps").alias(f"goodput of {label}"))
             frame = frame.join(own, on=at, how="left")
-            metrics.append(Metric(f"goodput of {label}", f"Goodput of {label} (Mbit/s)", 1e-6))
+            copies = "" if label in set(connections["label"]) else ", copies too"
+            metrics.append(Metric(f"goodput of {label}", f"Goodput of {label}{copies} (Mbit/s)", 1e-6))
     return frame, metrics, link
+
+
+def of_study(study: Study) -> pl.DataFrame:
+    """The connections of all runs."""
+    at = [*study.parameters, *_SAME_FOR_ALL_RUNS]
+    sessions = study.table("sessions") if "sessions" in study.tables() else None
+    return connections_of(study.table("flows"), sessions, at)
+
+
+def early(study: Study) -> bool:
+    """Whether a transfer ended before the warm-up did, so that nothing is measured of it but when it was complete."""
+    of = of_study(study)
+    return bool((of["fct_s"].is_finite() & (of["measured_s"] <= 0)).any())
+
+
+def completion(study: Study) -> list[tuple[str, dict[Any, str]]]:
+    """Heading and, by point, quantiles of the completion times of all transfers; how many of them ended, if not all."""
+    of = of_study(study)
+    groups = of.group_by(study.parameters, maintain_order=True) if study.parameters else [((), of)]
+    times = {key: (part["fct_s"].to_numpy(), part.height) for key, part in groups}
+    made = []
+    for q in QUANTILES:
+        cells = {}
+        for key, (x, n) in times.items():
+            ended = x[np.isfinite(x)]
+            told = "" if len(ended) == n else f" ({len(ended)} of {n})"
+            cells[key] = (f"{np.quantile(ended, q):.4g}" if len(ended) else "–") + told
+        made.append((f"{'Median' if q == 0.5 else f'{q:.0%} quantile'} of completion times (s)", cells))
+    return made
 
 
 def table(frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric]) -> tuple[list[str], list[list[str]]]:
@@ -86,20 +129,11 @@ def table(frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric])
     points = frame.select(parameters).unique(maintain_order=True)
     made = points if parameters else pl.DataFrame({"Point": ["the scenario"]})
     for metric in metrics:
-        summary = stats.summarise(frame, metric.column, parameters)
-        figures = summary.select("mean", "low", "high", "n").iter_rows()
-        texts = [_written(Estimate(*row), metric.scale) for row in figures]
-        made = made.with_columns(pl.Series(metric.label, texts))
+        value = pl.col(metric.column).cast(pl.Float64).fill_null(math.nan)
+        groups = frame.group_by(parameters or pl.lit(0), maintain_order=True).agg(value)
+        of = [stats.mean(values.to_numpy(), bounds=(0.0, metric.most)) for values in groups[metric.column]]
+        made = made.with_columns(pl.Series(metric.label, [e.brief(metric.scale, 4) for e in of]))
     return made.columns, [[str(cell) for cell in row] for row in made.rows()]
-
-
-def _written(of: Estimate, scale: float) -> str:
-    if of.n == 0 or not math.isfinite(of.value):
-        return "–"
-    if math.isnan(of.low):
-        return f"{of.value * scale:.4g}"
-    half = float(f"{(of.high - of.low) / 2 * scale:.2g}")
-    return f"{of.value * scale:.4g} ± {half:g}"
 
 
 def figures(
@@ -158,10 +192,12 @@ def _over(data: pl.DataFrame, along: str, others: list[str], metric: Metric) -> 
         for i, (values, part) in enumerate(lines):
             x = [x_of[value] for value in part[along]]
             middle = part["mean"].to_numpy() * metric.scale
-            half = (part["high"] - part["mean"]).fill_nan(0).to_numpy() * metric.scale
+            low, high = (part[end].fill_nan(None).fill_null(part["mean"]).to_numpy() for end in ("low", "high"))
+            ends = np.clip([low, high], 0.0, metric.most) * metric.scale
             name = ", ".join(map(str, values)) or metric.label
             sort = sorted(range(len(x)), key=x.__getitem__)
-            axes.errorbar([x[k] for k in sort], middle[sort], half[sort], capsize=2, elinewidth=0.8, marker="o",
+            bars = np.abs(ends - middle)[:, sort]
+            axes.errorbar([x[k] for k in sort], middle[sort], bars, capsize=2, elinewidth=0.8, marker="o",
                           markersize=3, label=name, **look(i))  # fmt: skip
         if scale is None:
             axes.set_xticks(range(len(order)), [str(value) for value in order])
