@@ -77,6 +77,32 @@ def events() -> str:
 def example() -> str:
     """A commented example scenario, as TOML."""
 
+class Live:
+    """One live run in progress; it ends when this is deleted. On Linux only."""
+
+    def __init__(self, scenario_json: str, seed: int) -> None:
+        """Make its hosts and start it.
+
+        Raises:
+            cclab.RunError: this process may not, or the kernel refuses something.
+        """
+    def wait(self, seconds: float) -> float:
+        """Wait without the GIL; the share of its time that is done, 1.0 when it can be finished."""
+    def finish(self) -> dict[str, Any]:
+        """The result, as that of a `Simulation`; and ``stamp``, how good the run was, as JSON.
+
+        Raises:
+            cclab.RunError: a connection failed, or the machine could not keep up.
+        """
+    def stop(self) -> None:
+        """End it now."""
+
+def live_check() -> str:
+    """What this machine can do for live runs, as JSON. On Linux only."""
+
+def live_law(name: str) -> bool:
+    """Whether this kernel has a congestion control, or a module with it. On Linux only."""
+
 class Simulation:
     """One run in progress."""
 

@@ -234,13 +234,14 @@ def _footing(result: Result) -> str:
     alone = [row for row in result.rows("flows") if not str(row["label"]).startswith(paths or "\0")]
     of = [*alone, *sessions]  # connections: a session is one, its subflows none
     jain = "" if len(of) < 2 or math.isnan(result.jain) else f"Jain's index {number(result.jain)}. "
-    if result.backend != "sim":
+    if result.backend == "model":
         return f"{jain}Means by closed formulas, in which nothing is random: no seed changes them."
     early = sum(math.isfinite(row["fct_s"]) and row["measured_s"] <= 0 for row in of)
     if early:
         ended = f"{early} of {len(of)} transfers ended before the warm-up did"
         jain += f"{ended}: nothing is measured of them (–) but how long they took. "
-    return f"{jain}Means, after the warm-up. One run with seed {result.seed}: no interval; another seed may differ."
+    another = "another seed" if result.backend == "sim" else "another run, or seed,"
+    return f"{jain}Means, after the warm-up. One run with seed {result.seed}: no interval; {another} may differ."
 
 
 def _ms(seconds: Any) -> float | None:

@@ -36,6 +36,7 @@ class Result:
         engine: `events`, `data_packets` (over the busiest link), `simulated_s`, `wall_s`, `cpu_s`.
         digest: Hash of every number measured; equal runs have equal digests.
         capture: A pcapng file, where the scenario asked for one.
+        stamp: How good a live run was; `None` of any other.
     """
 
     def __init__(self, about: dict[str, Any], tables: dict[str, Any], capture: bytes | None) -> None:
@@ -46,6 +47,7 @@ class Result:
         self.jain: float = math.nan if about["jain"] is None else about["jain"]
         self.engine: dict[str, Any] = about["engine"]
         self.digest: str = about["digest"]
+        self.stamp: dict[str, Any] | None = about.get("stamp")
         self.capture = capture
         self._tables = tables  # as a run gave them until they are asked for, then frames; or None
         if "versions" in about:
@@ -64,6 +66,7 @@ class Result:
             "jain": raw["jain"],
             "engine": engine,
             "digest": raw["digest"],
+            "stamp": raw.get("stamp"),
         }
         return cls(about, {name: raw.get(name) for name in TABLES}, raw["capture"])
 
@@ -205,6 +208,7 @@ class Result:
             "engine": self.engine,
             "digest": self.digest,
             "versions": self.versions,
+            **({"stamp": self.stamp} if self.stamp else {}),
         }
 
     @property
@@ -275,6 +279,7 @@ class Result:
             "engine": self.engine,
             "digest": self.digest,
             "versions": self.versions,
+            **({"stamp": self.stamp} if self.stamp else {}),
         }
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 //!
 //! * `error`: what Python sees of errors and panics.
 //! * `run`: a run in progress, and its result as columns.
+//! * `live`: the same on real kernels, on Linux.
 //! * `events`: what a law is told, one list for both ways of writing one.
 //! * `law`: a congestion control stepped by hand.
 //! * `python_law`: a congestion control written in Python.
@@ -9,6 +10,8 @@
 mod error;
 mod events;
 mod law;
+#[cfg(target_os = "linux")]
+mod live;
 mod python_law;
 mod run;
 
@@ -30,6 +33,9 @@ mod _core {
     };
     #[pymodule_export]
     use crate::law::Law;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::live::{Live, live_check, live_law};
     #[pymodule_export]
     use crate::python_law::{Base, register_law};
     #[pymodule_export]

@@ -68,7 +68,7 @@ impl Simulation {
 }
 
 /// The result as a dict: its tables, each a dict of columns, which are handed over and not copied; and what is one value.
-fn taken_over<'py>(py: Python<'py>, mut result: RunResult) -> PyResult<Bound<'py, PyDict>> {
+pub fn taken_over<'py>(py: Python<'py>, mut result: RunResult) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     let capture = result.capture.take();
     let tables = result.into_tables();

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cclab.results import Result
     from cclab.scenario import Scenario
 
-BACKENDS = {"sim": "packet by packet", "model": "closed formulas"}
+BACKENDS = {"sim": "packet by packet", "model": "closed formulas", "live": "real kernels, Linux only"}
 """Every backend with what it is; the module of its name is loaded when it is first asked for."""
 
 

@@ -1,10 +1,13 @@
 //! What flows and background are asked to do.
 
+use super::Cbr;
+use super::onoff::{Datagrams, OnOff};
 use super::session::scheduler;
 use super::workload::{Page, Sizes, Variate};
 use crate::tcp;
 use cclab_algo::cc;
 use cclab_algo::params::Given;
+use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Rate, Time};
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,6 +36,30 @@ pub struct Flow {
     pub send_jitter: Duration,
     /// What it sends.
     pub traffic: Traffic,
+}
+
+impl Flow {
+    /// Its own stream of random numbers for `what`, in a run with this seed.
+    pub(super) fn stream(&self, what: &str, seed: u64) -> Stream {
+        Stream::new(seed, &format!("flow/{}/{what}", self.label))
+    }
+
+    /// When it starts in a run with this seed.
+    pub fn start_in(&self, seed: u64) -> Time {
+        self.start + Duration(self.stream("start", seed).below(self.start_jitter.0.saturating_add(1)))
+    }
+
+    /// Its source of datagrams in a run with this seed, if it is one.
+    pub fn datagrams(&self, seed: u64) -> Option<Datagrams> {
+        match &self.traffic {
+            Traffic::Tcp { .. } => None,
+            Traffic::Cbr { rate, packet_size } => Some(Datagrams::Cbr(Cbr::new(*rate, *packet_size))),
+            Traffic::OnOff { rate, packet_size, on, off } => {
+                let (on, off) = ((on.clone(), self.stream("on", seed)), (off.clone(), self.stream("off", seed)));
+                Some(Datagrams::OnOff(Box::new(OnOff::new(Cbr::new(*rate, *packet_size), on, off))))
+            }
+        }
+    }
 }
 
 /// What a flow sends.

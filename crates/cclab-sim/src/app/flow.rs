@@ -2,9 +2,7 @@
 
 mod table;
 
-use super::Cbr;
 use super::config::{self, Traffic};
-use super::onoff::{Datagrams, OnOff};
 use super::receiving::Receiving;
 use super::socket::{Kind, Processing, Socket, Transport};
 use crate::net::{FlowTally, Route};
@@ -67,24 +65,18 @@ impl Flow {
         sockets: &mut Vec<Socket>,
         seed: u64,
     ) -> Flow {
-        let stream = |what: &str| Stream::new(seed, &format!("flow/{}/{what}", flow.label));
-        let start = flow.start + Duration(stream("start").below(flow.start_jitter.0.saturating_add(1)));
-        let datagrams = |source| ([Transport::Datagrams(source), Transport::Sink(0)], "udp", None);
-        let (ends, cc, size) = match &flow.traffic {
-            Traffic::Cbr { rate, packet_size } => datagrams(Datagrams::Cbr(Cbr::new(*rate, *packet_size))),
-            Traffic::OnOff { rate, packet_size, on, off } => {
-                let (on, off) = ((on.clone(), stream("on")), (off.clone(), stream("off")));
-                let source = OnOff::new(Cbr::new(*rate, *packet_size), on, off);
-                datagrams(Datagrams::OnOff(Box::new(source)))
-            }
-            Traffic::Tcp { size, config, cc, cc_params } => {
-                let rngs = [stream("cc"), stream("cc-destination")];
+        let start = flow.start_in(seed);
+        let (ends, cc, size) = match (&flow.traffic, flow.datagrams(seed)) {
+            (Traffic::Tcp { size, config, cc, cc_params }, _) => {
+                let rngs = [flow.stream("cc", seed), flow.stream("cc-destination", seed)];
                 (connection(config, cc, cc_params, start, rngs), cc.name, *size)
             }
+            (_, Some(source)) => ([Transport::Datagrams(source), Transport::Sink(0)], "udp", None),
+            (_, None) => unreachable!("what is not TCP is a source of datagrams"),
         };
         let first = open(ends, index, routes, size.is_some(), sockets);
         if flow.send_jitter > Duration::ZERO {
-            let processing = Processing::new(flow.send_jitter, stream("send"));
+            let processing = Processing::new(flow.send_jitter, flow.stream("send", seed));
             sockets[first as usize].processing = Some(Box::new(processing));
         }
         Flow {

@@ -5,22 +5,22 @@ use crate::wire::Packet;
 use cclab_algo::{Duration, Time};
 
 /// The measurements at a socket; whoever owns it records only in the measured interval.
-#[derive(Default)]
-pub(crate) struct Meter {
+#[derive(Clone, Debug, Default)]
+pub struct Meter {
     /// RTT samples at the source of a flow, one-way delays of data packets at its destination.
-    pub(crate) delay: Histogram,
+    pub delay: Histogram,
     last_owd: Option<Duration>,
     /// Sum of |difference of one-way delay| of consecutive packets, ns.
     differences: u128,
     /// IP bytes of data packets that arrived.
-    pub(crate) bytes_arrived: u64,
+    pub bytes_arrived: u64,
     /// The window of the source.
-    pub(crate) cwnd: TimeMean,
+    pub cwnd: TimeMean,
 }
 
 impl Meter {
     /// A data packet reached its destination.
-    pub(crate) fn data(&mut self, now: Time, packet: &Packet) {
+    pub fn data(&mut self, now: Time, packet: &Packet) {
         let owd = now - packet.left;
         self.delay.record(owd);
         if let Some(last) = self.last_owd.replace(owd) {
@@ -30,7 +30,7 @@ impl Meter {
     }
 
     /// Mean over consecutive packets of |difference of one-way delay|, s; NaN with fewer than two.
-    pub(crate) fn owd_mean_abs_diff(&self) -> f64 {
+    pub fn owd_mean_abs_diff(&self) -> f64 {
         match self.delay.count() {
             0 | 1 => f64::NAN,
             n => self.differences as f64 / (n - 1) as f64 * 1e-9,
@@ -39,8 +39,8 @@ impl Meter {
 }
 
 /// The mean over time of a value that changes in steps, with its extremes. Exact, in integers.
-#[derive(Default)]
-pub(crate) struct TimeMean {
+#[derive(Clone, Debug, Default)]
+pub struct TimeMean {
     value: u64,
     since: Time,
     begin: Time,
@@ -51,12 +51,12 @@ pub(crate) struct TimeMean {
 
 impl TimeMean {
     /// Starts (again) at `now` with this value.
-    pub(crate) fn begin(&mut self, now: Time, value: u64) {
+    pub fn begin(&mut self, now: Time, value: u64) {
         *self = TimeMean { value, since: now, begin: now, area: 0, min: value, max: value };
     }
 
     /// The value is this from `now` on.
-    pub(crate) fn set(&mut self, now: Time, value: u64) {
+    pub fn set(&mut self, now: Time, value: u64) {
         if value != self.value {
             self.area += u128::from(self.value) * u128::from(now.since(self.since).0);
             (self.value, self.since) = (value, now);
@@ -66,7 +66,7 @@ impl TimeMean {
     }
 
     /// Mean until `end`, smallest, largest, in units of `unit`; NaN where no time has passed.
-    pub(crate) fn summary(&self, end: Time, unit: f64) -> (f64, f64, f64) {
+    pub fn summary(&self, end: Time, unit: f64) -> (f64, f64, f64) {
         let length = end.since(self.begin).0;
         if length == 0 {
             return (f64::NAN, f64::NAN, f64::NAN);

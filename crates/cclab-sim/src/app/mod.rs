@@ -16,6 +16,8 @@ pub use background::{BackgroundRow, BackgroundTable, CompletionRow, CompletionTi
 pub use cbr::Cbr;
 pub(crate) use flow::{Flow, SOURCE, failed_law, in_processing, packets};
 pub use flow::{FlowRow, FlowSample, FlowSamples, Flows, Signal, Signals};
+pub use meter::{Meter, TimeMean};
+pub use onoff::Datagrams;
 pub(crate) use session::Session;
 pub use session::{SessionRow, Sessions, scheduler};
 pub(crate) use socket::{Kind, Socket, Transport};

@@ -6,7 +6,7 @@ use cclab_algo::Duration;
 use cclab_algo::rng::Stream;
 
 /// A source of datagrams.
-pub(crate) enum Datagrams {
+pub enum Datagrams {
     /// At equal distances.
     Cbr(Cbr),
     /// The same while it is on.
@@ -14,7 +14,8 @@ pub(crate) enum Datagrams {
 }
 
 impl Datagrams {
-    pub(crate) fn cbr(&self) -> &Cbr {
+    /// What it sends while it is on.
+    pub fn cbr(&self) -> &Cbr {
         match self {
             Datagrams::Cbr(cbr) => cbr,
             Datagrams::OnOff(source) => &source.cbr,
@@ -22,7 +23,7 @@ impl Datagrams {
     }
 
     /// The number of the datagram that leaves now, if one does, and the time until the next call.
-    pub(crate) fn emit(&mut self) -> (Option<u64>, Duration) {
+    pub fn emit(&mut self) -> (Option<u64>, Duration) {
         match self {
             Datagrams::Cbr(cbr) => {
                 let (number, gap) = cbr.emit();
@@ -35,7 +36,7 @@ impl Datagrams {
 
 /// On and off for times drawn in turn; on at first. A datagram leaves whenever the source has been on for the time
 /// between two, however many bursts that takes, so the mean rate is the peak rate times the mean share of time on.
-pub(crate) struct OnOff {
+pub struct OnOff {
     cbr: Cbr,
     on: (Variate, Stream),
     off: (Variate, Stream),

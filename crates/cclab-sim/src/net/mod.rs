@@ -113,6 +113,10 @@ pub struct Diary {
 pub trait Sink {
     /// At `time`, [`Network::on_event`] is to be called with `event`. Events of equal times come in the order of these calls.
     fn at(&mut self, time: Time, event: Event);
+    /// This packet will arrive nowhere.
+    fn gone(&mut self, _packet: &Packet) {}
+    /// This packet is under way once more.
+    fn copied(&mut self, _packet: &Packet) {}
 }
 
 impl<E: Copy + From<Event>> Sink for Wheel<E> {
@@ -353,13 +357,13 @@ impl Network {
             }
             Outcome::Queued(pending) => {
                 self.note(now, index, EventKind::Queued, packet);
-                self.schedule(index, &pending, packet.flow, sink);
+                self.schedule(index, &pending, packet, sink);
             }
             Outcome::Gone(reason, at) => {
                 if reason == Reason::LostBehind {
                     self.note(now, index, EventKind::Queued, packet);
                 }
-                self.bury(index, None, at, reason.into(), packet);
+                self.bury(index, None, at, reason.into(), packet, sink);
             }
             Outcome::Waiting { idle } => {
                 self.note(now, index, EventKind::Queued, packet);
@@ -367,7 +371,7 @@ impl Network {
                     self.serve(now, index, sink);
                 } else {
                     idle.into_iter().for_each(|at| sink.at(at, Event::Serve(index)));
-                    self.settle(now, index);
+                    self.settle(now, index, sink);
                 }
             }
         }
@@ -407,7 +411,7 @@ impl Network {
         }
         let (gone, duplicated) = (std::mem::take(&mut medium.gone), std::mem::take(&mut medium.duplicated));
         for (packet, station, cause) in gone {
-            self.bury(index, Some(station), now, cause, &packet);
+            self.bury(index, Some(station), now, cause, &packet, sink);
         }
         for flow in duplicated {
             if let Some(tally) = self.tallies.get_mut(flow as usize) {
@@ -425,12 +429,12 @@ impl Network {
                 sink.at(free_at, Event::Serve(index));
             }
             match served.outcome {
-                Outcome::Queued(pending) => self.schedule(index, &pending, served.packet.flow, sink),
-                Outcome::Gone(reason, at) => self.bury(index, None, at, reason.into(), &served.packet),
+                Outcome::Queued(pending) => self.schedule(index, &pending, &served.packet, sink),
+                Outcome::Gone(reason, at) => self.bury(index, None, at, reason.into(), &served.packet, sink),
                 Outcome::Through | Outcome::Waiting { .. } => unreachable!("what is served leaves the queue"),
             }
         }
-        self.settle(now, index);
+        self.settle(now, index, sink);
     }
 
     /// The discipline of a link has periodic work.
@@ -444,16 +448,25 @@ impl Network {
     }
 
     /// Counts what a scheduler has dropped of the packets that waited.
-    fn settle(&mut self, now: Time, index: u32) {
+    fn settle(&mut self, now: Time, index: u32, sink: &mut impl Sink) {
         while let Hop::Link(link) = &mut self.links[index as usize]
             && let Some((packet, reason)) = link.take_dropped()
         {
-            self.bury(index, None, now, reason.into(), &packet);
+            self.bury(index, None, now, reason.into(), &packet, sink);
         }
     }
 
     /// A packet is gone, at a link or at a station of a medium.
-    fn bury(&mut self, index: u32, station: Option<u32>, at: Time, cause: Cause, packet: &Packet) {
+    fn bury(
+        &mut self,
+        index: u32,
+        station: Option<u32>,
+        at: Time,
+        cause: Cause,
+        packet: &Packet,
+        sink: &mut impl Sink,
+    ) {
+        sink.gone(packet);
         self.count_gone(at, packet);
         let dropped = matches!(cause, Cause::Queue | Cause::Discipline);
         self.note(at, index, if dropped { EventKind::Dropped } else { EventKind::Lost }, packet);
@@ -480,17 +493,18 @@ impl Network {
         }
     }
 
-    fn schedule(&mut self, index: u32, pending: &Pending, flow: u32, sink: &mut impl Sink) {
+    fn schedule(&mut self, index: u32, pending: &Pending, packet: &Packet, sink: &mut impl Sink) {
         if let Some(at) = pending.line {
             sink.at(at, Event::Line(index));
         }
         if let Some(at) = pending.held {
             sink.at(at, Event::Held(index));
         }
-        if pending.duplicated
-            && let Some(tally) = self.tallies.get_mut(flow as usize)
-        {
-            tally.duplicated += 1;
+        if pending.duplicated {
+            sink.copied(packet);
+            if let Some(tally) = self.tallies.get_mut(packet.flow as usize) {
+                tally.duplicated += 1;
+            }
         }
     }
 
@@ -513,18 +527,18 @@ impl Network {
     }
 
     /// A flow is over.
-    pub(crate) fn end_measuring(&mut self, now: Time, flow: usize) {
+    pub fn end_measuring(&mut self, now: Time, flow: usize) {
         let to = &mut self.measured[flow].1;
         *to = now.min(*to);
     }
 
     /// Data packets of a flow that were dropped or lost in its measured interval.
-    pub(crate) fn lost(&self, flow: usize) -> u64 {
+    pub fn lost(&self, flow: usize) -> u64 {
         self.tallies[flow].lost
     }
 
     /// A row per link.
-    pub(crate) fn sample(&mut self, now: Time, samples: &mut LinkSamples) {
+    pub fn sample(&mut self, now: Time, samples: &mut LinkSamples) {
         for (index, hop) in self.links.iter_mut().enumerate() {
             let (packets, bytes) = match hop {
                 Hop::Delay(_) => (0, 0),
@@ -630,7 +644,7 @@ impl Network {
     }
 
     /// Data packets that crossed the busiest link.
-    pub(crate) fn data_packets(&self) -> u64 {
+    pub fn data_packets(&self) -> u64 {
         let delivered = |hop: &Hop| match hop {
             Hop::Delay(line) => line.data_delivered(),
             Hop::Link(link) => link.tally.data_delivered,
@@ -640,7 +654,7 @@ impl Network {
     }
 
     /// The first link whose packets do not add up.
-    pub(crate) fn imbalance(&self) -> Option<(String, String)> {
+    pub fn imbalance(&self) -> Option<(String, String)> {
         self.links.iter().zip(&self.names).find_map(|(hop, name)| match hop {
             Hop::Delay(_) => None,
             Hop::Link(link) => Some((format!("link {name}"), link.imbalance()?)),

@@ -714,7 +714,7 @@ fn hear(network: &mut Network, flow: usize, source: &Socket) {
 }
 
 /// Jain's index (Σx)² / (n Σx²); NaN without flows or without any goodput.
-fn jain(goodputs: impl Iterator<Item = f64>) -> f64 {
+pub fn jain(goodputs: impl Iterator<Item = f64>) -> f64 {
     let (n, sum, squares) = goodputs.fold((0.0, 0.0, 0.0), |(n, s, q), x| (n + 1.0, s + x, q + x * x));
     sum * sum / (n * squares)
 }

@@ -1,0 +1,74 @@
+//! The live backend: end hosts are network namespaces of this very kernel, and between them stand the links of the simulator, driven
+//! by the wall clock. Linux only; elsewhere this crate is empty.
+//!
+//! ```text
+//!  sys        system calls that nobody wraps, and all unsafe code
+//!  clock      the wall clock as the time of a run
+//!  ip         what is read and written of a packet's headers
+//!  host       an end host: a namespace, its interfaces
+//!  watch      what is measured of a flow on its way
+//!  relay      the thread between the hosts: devices, the network, a timer
+//!  transfer   the thread of the senders and receivers
+//!  stamp      how good a run was
+//!  run        a scenario, from its hosts to its tables
+//! ```
+//!
+//! Nothing here has a name in the file system, and the hosts end with the process.
+#![cfg(target_os = "linux")]
+
+pub mod check;
+pub mod clock;
+pub mod host;
+mod ip;
+pub mod relay;
+pub mod run;
+pub mod stamp;
+mod sys;
+pub mod transfer;
+pub mod watch;
+
+pub use host::{Host, Interface, Sysctls};
+pub use run::Run;
+pub use stamp::Stamp;
+pub use sys::TcpInfo;
+
+use std::io;
+
+/// Why a live run is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// This process may not make a network namespace.
+    #[error(
+        "this process may not make network namespaces ({0}); it needs CAP_SYS_ADMIN and CAP_NET_ADMIN, or user namespaces"
+    )]
+    Namespace(io::Error),
+    /// There is no TUN device, or this process may not use it.
+    #[error("/dev/net/tun cannot be used ({0}); it needs the kernel's TUN driver and leave to open it")]
+    Tun(io::Error),
+    /// A system call failed.
+    #[error("{what}: {error}")]
+    System {
+        /// What was asked for.
+        what: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// A flow never had its connection, or lost it.
+    #[error("flow {flow}: {error}")]
+    Connection {
+        /// Label of the flow.
+        flow: String,
+        /// What the kernel said.
+        error: String,
+    },
+    /// The run is worth nothing.
+    #[error("this machine could not keep up: {0}; run it again when less else is running, or at a lower rate")]
+    Stamp(String),
+}
+
+/// What everything here returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+fn fault(what: impl Into<String>, error: impl Into<io::Error>) -> Error {
+    Error::System { what: what.into(), error: error.into() }
+}

@@ -1,0 +1,290 @@
+//! A scenario on real kernels: a pair of hosts for each flow, the links between them, and at the end the tables.
+
+use crate::clock::Clock;
+use crate::host::{Host, Interface, Sysctls};
+use crate::relay::{self, Plan, Port, Relay};
+use crate::stamp::{Stamp, Ticks};
+use crate::transfer::{self, Moment, Options, Outcome, Times, Transfer, Transfers, Work};
+use crate::watch::Watch;
+use crate::{Error, Result, fault, sys};
+use cclab_algo::{Duration, Time};
+use cclab_sim::app::{FlowRow, FlowSample, FlowSamples, Flows};
+use cclab_sim::net::{Log, Network};
+use cclab_sim::scenario::{Flow, Sampling, Scenario, Traffic};
+use cclab_sim::tcp::{Config, Ecn, Pacing};
+use cclab_sim::world::{EngineStats, RunResult, jain};
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+
+/// The two hosts of every flow have the same addresses: they never meet another's.
+pub const SOURCE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+/// That of the destination.
+pub const DESTINATION: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+/// From when everything is ready until time zero, ns.
+const LEAD: u64 = 20_000_000;
+/// What a buffer may grow to, bytes; the kernel counts what is around a packet, too.
+const BUFFER: u64 = 1 << 30;
+
+/// The kernel's name of a law.
+pub fn kernel_name(law: &str) -> &str {
+    if law == "hstcp" { "highspeed" } else { law }
+}
+
+/// Whether this kernel has a law of this name, or a module with it that may be loaded.
+pub fn has_law(law: &str) -> bool {
+    let socket = TcpListener::bind("127.0.0.1:0");
+    socket.is_ok_and(|socket| sys::set_text(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, kernel_name(law)).is_ok())
+}
+
+/// The laws that this kernel has ready.
+pub fn laws() -> Vec<String> {
+    let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    text.split_whitespace().map(String::from).collect()
+}
+
+/// A run in progress; it ends when it is dropped.
+pub struct Run {
+    scenario: Scenario,
+    seed: u64,
+    clock: Clock,
+    // the senders first: they are gone before what carries their packets
+    transfers: Transfers,
+    relay: Relay,
+    hosts: Vec<Arc<Host>>,
+    sysctls: Vec<(String, String)>,
+    began: Ticks,
+}
+
+impl Run {
+    /// Makes the hosts of `scenario` and starts it. What is beyond this backend is the caller's to refuse.
+    ///
+    /// # Errors
+    /// This process may not, or the kernel refuses an option.
+    pub fn start(scenario: &Scenario, seed: u64) -> Result<Run> {
+        let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
+        let mut network = Network::new(&scenario.links, seed, (warmup, end), Log::default());
+        let (mut ports, mut watches, mut transfers, mut all) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut said: Vec<(String, String)> = Vec::new();
+        let mut largest = 0;
+        for (number, flow) in scenario.flows.iter().enumerate() {
+            let (mtu, sysctls) = (packet_size(flow), sysctls(&flow.traffic));
+            largest = largest.max(mtu);
+            for (name, value) in &sysctls {
+                let pair = (name.replace('/', "."), value.clone());
+                if !said.contains(&pair) {
+                    said.push(pair);
+                }
+            }
+            let start = flow.start_in(seed);
+            network.add_flow(flow.stop.unwrap_or(end));
+            let work = work(flow, seed);
+            let size = if let Work::Tcp(_, size) = work { size } else { None };
+            watches.push(Watch::new(start.max(warmup), flow.stop.unwrap_or(end).min(end), size));
+            let ends = [(SOURCE, DESTINATION, &flow.route), (DESTINATION, SOURCE, &flow.route_back)];
+            let mut hosts = Vec::new();
+            for (side, (address, peer, route)) in ends.into_iter().enumerate() {
+                let (host, devices) = Host::new(&[Interface { address, peer, mtu }], &sysctls)?;
+                hosts.push(Arc::new(host));
+                for device in devices {
+                    let (forward, to) = (side == 0, 2 * number + 1 - side);
+                    ports.push(Port { device, flow: number, forward, route: network.add_route(route), to });
+                }
+            }
+            all.extend(hosts.iter().cloned());
+            let hosts = hosts.try_into().expect("two");
+            transfers.push(Transfer { work, start, stop: flow.stop, hosts, to: DESTINATION });
+        }
+        let samples = if let Sampling::Every(interval) = scenario.record.samples { Some(interval) } else { None };
+        let clock = Clock::starting_in(LEAD);
+        let plan = Plan { network, ports, flows: watches, mtu: largest as usize, warmup, end, samples };
+        let relay = Relay::start(plan, clock)?;
+        let board = Arc::clone(&relay.board);
+        let transfers = Transfers::start(transfers, Times { warmup, end, samples }, clock, board)?;
+        let began = Ticks::now();
+        Ok(Run { scenario: scenario.clone(), seed, clock, transfers, relay, hosts: all, sysctls: said, began })
+    }
+
+    /// The share of its time that is done; 1 when it can be finished.
+    pub fn done(&self) -> f64 {
+        if self.transfers.is_finished() {
+            return 1.0;
+        }
+        (self.clock.now().as_secs_f64() / self.scenario.duration.as_secs_f64()).min(1.0 - f64::EPSILON)
+    }
+
+    /// Its tables, and how good it was.
+    ///
+    /// # Errors
+    /// A connection failed, or the stamp is bad.
+    pub fn finish(self) -> Result<(RunResult, Stamp)> {
+        let sent = self.transfers.finish()?;
+        let relay = self.relay.finish()?;
+        let drops = self.hosts.iter().map(|host| host.dropped()).sum::<std::io::Result<u64>>();
+        let drops = drops.map_err(|e| fault("/proc/net/dev", e))?;
+        let stamp = Stamp::of(&relay, drops, self.began, self.sysctls, sent.real_time);
+        for (flow, outcome) in self.scenario.flows.iter().zip(&sent.flows) {
+            if let Some(error) = &outcome.error {
+                return Err(Error::Connection { flow: flow.label.clone(), error: error.clone() });
+            }
+        }
+        if let Some(flaw) = stamp.flaw() {
+            return Err(Error::Stamp(flaw));
+        }
+        Ok((result(&self.scenario, self.seed, &relay, &sent), stamp))
+    }
+}
+
+/// The largest IP packet of a flow: what its hosts' interfaces carry.
+fn packet_size(flow: &Flow) -> u32 {
+    match &flow.traffic {
+        Traffic::Tcp { config, .. } => config.mss + 40 + if config.timestamps { 12 } else { 0 },
+        Traffic::Cbr { packet_size, .. } | Traffic::OnOff { packet_size, .. } => (*packet_size).max(68),
+    }
+}
+
+/// What the hosts of such a flow are told.
+fn sysctls(traffic: &Traffic) -> Sysctls {
+    let Traffic::Tcp { config, .. } = traffic else { return Vec::new() };
+    let flag = |on: bool| u8::from(on).to_string();
+    let mut all = vec![
+        ("net/ipv4/tcp_sack", flag(config.sack)),
+        ("net/ipv4/tcp_timestamps", flag(config.timestamps)),
+        ("net/ipv4/tcp_window_scaling", flag(config.window_scaling)),
+        ("net/ipv4/tcp_ecn", flag(config.ecn == Ecn::On)),
+        ("net/ipv4/tcp_frto", if config.frto { 2 } else { 0 }.to_string()),
+        ("net/ipv4/tcp_early_retrans", if config.tlp { 3 } else { 0 }.to_string()),
+        ("net/ipv4/tcp_slow_start_after_idle", flag(config.slow_start_after_idle)),
+        ("net/ipv4/tcp_rmem", format!("4096 131072 {BUFFER}")),
+        ("net/ipv4/tcp_wmem", format!("4096 16384 {BUFFER}")),
+    ];
+    let usual = Config::linux(config.mss).rto;
+    if config.rto.min != usual.min {
+        all.push(("net/ipv4/tcp_rto_min_us", (config.rto.min.0 / 1000).to_string()));
+    }
+    if config.rto.max != usual.max {
+        all.push(("net/ipv4/tcp_rto_max_ms", (config.rto.max.0 / 1_000_000).to_string()));
+    }
+    all.into_iter().map(|(name, value)| (&name["net/".len()..], value)).collect()
+}
+
+fn work(flow: &Flow, seed: u64) -> Work {
+    match (&flow.traffic, flow.datagrams(seed)) {
+        (Traffic::Tcp { size, config, cc, .. }, _) => {
+            let limited = config.receive_buffer < Config::linux(config.mss).receive_buffer;
+            let options = Options {
+                cc: kernel_name(cc.name).into(),
+                window: limited.then_some(config.receive_buffer as u32),
+                nagle: config.nagle,
+                pacing: config.pacing == Pacing::On && cc.name != "bbr", // (which paces by itself)
+            };
+            Work::Tcp(options, *size)
+        }
+        (_, Some(datagrams)) => Work::Udp(datagrams),
+        (_, None) => unreachable!("what is not TCP is a source of datagrams"),
+    }
+}
+
+fn result(scenario: &Scenario, seed: u64, relay: &relay::Report, sent: &transfer::Report) -> RunResult {
+    let mut flows = Flows::default();
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        let (watch, outcome) = (&relay.flows[number], &sent.flows[number]);
+        let lost = relay.network.lost(number);
+        row(scenario, flow, flow.start_in(seed), watch, outcome, lost, &mut flows);
+    }
+    let mut samples = FlowSamples::default();
+    sent.samples.iter().for_each(|sample| samples.push_row(sample_row(scenario, sample)));
+    let is_tcp = |number: &usize| matches!(scenario.flows[*number].traffic, Traffic::Tcp { .. });
+    let measured = (0..flows.len()).filter(is_tcp).filter(|number| flows.measured_s[*number] > 0.0);
+    let engine = EngineStats {
+        events: relay.events,
+        data_packets: relay.network.data_packets(),
+        simulated_s: scenario.duration.as_secs_f64(),
+    };
+    RunResult {
+        jain: jain(measured.map(|number| flows.goodput_bps[number])),
+        links: relay.network.table(),
+        link_samples: relay.link_samples.clone(),
+        flows,
+        samples,
+        engine,
+        ..RunResult::default()
+    }
+}
+
+fn since(from: Option<Time>, to: Option<Time>) -> f64 {
+    from.zip(to).map_or(f64::NAN, |(from, to)| to.since(from).as_secs_f64())
+}
+
+/// The row of a flow.
+fn row(scenario: &Scenario, flow: &Flow, start: Time, watch: &Watch, outcome: &Outcome, lost: u64, into: &mut Flows) {
+    let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
+    let end = flow.stop.unwrap_or(end).min(end);
+    let transferred = watch.finished.filter(|_| outcome.received_all.is_some());
+    let (cc, from, to) = match &flow.traffic {
+        Traffic::Tcp { cc, .. } => {
+            let to = transferred.or(outcome.to.map(|moment| moment.at));
+            (cc.name, outcome.from.map(|moment| moment.at), to)
+        }
+        Traffic::Cbr { .. } | Traffic::OnOff { .. } => {
+            ("udp", Some(start.max(warmup)), Some(end.max(start.max(warmup))))
+        }
+    };
+    let measured_s = if from.is_some() { since(from, to) } else { 0.0 };
+    let rate = |bytes: u64| if measured_s > 0.0 { bytes as f64 * 8.0 / measured_s } else { f64::NAN };
+    let counted = |of: fn(&Moment) -> u64| match (&outcome.from, &outcome.to) {
+        (Some(from), Some(to)) => of(to) - of(from).min(of(to)),
+        _ => 0,
+    };
+    let is_tcp = cc != "udp";
+    let cwnd = to.filter(|_| outcome.from.is_some()).map(|to| outcome.cwnd.summary(to, 1.0));
+    let (cwnd_mean_segments, cwnd_min_segments, cwnd_max_segments) = cwnd.unwrap_or((f64::NAN, f64::NAN, f64::NAN));
+    into.push_row(FlowRow {
+        label: &flow.label,
+        cc,
+        start_s: start.as_secs_f64(),
+        measured_s,
+        goodput_bps: rate(if is_tcp { counted(|m| m.received) } else { watch.payload_arrived }),
+        throughput_bps: rate(watch.destination.bytes_arrived),
+        delivered_bytes: if is_tcp { outcome.to.map_or(0, |to| to.received) } else { watch.arrived },
+        segments_sent: if is_tcp { counted(|m| m.source.data_segs_out.into()) } else { watch.data_sent },
+        segments_retransmitted: counted(|m| m.source.total_retrans.into()),
+        packets_received: watch.destination.delay.count(),
+        packets_lost: lost,
+        timeouts: counted(|m| m.source.total_rto.into()),
+        recoveries: counted(|m| m.recoveries),
+        rtt: watch.source.delay.summary(),
+        owd: watch.destination.delay.summary(),
+        owd_mean_abs_diff_s: watch.destination.owd_mean_abs_diff(),
+        cwnd_mean_segments,
+        cwnd_min_segments,
+        cwnd_max_segments,
+        fct_s: since(outcome.opened, transferred),
+        fct_receiver_s: since(outcome.opened, transferred.and(outcome.received_all)),
+    });
+}
+
+fn sample_row(scenario: &Scenario, sample: &transfer::Sample) -> FlowSample<'static> {
+    let paced = match &scenario.flows[sample.flow].traffic {
+        Traffic::Tcp { config, cc, .. } => config.pacing == Pacing::On || cc.name == "bbr",
+        _ => false,
+    };
+    let of = |value: fn(&sys::TcpInfo) -> f64| sample.source.as_ref().map_or(f64::NAN, value);
+    FlowSample {
+        time_s: sample.at.as_secs_f64(),
+        flow: sample.flow as u32,
+        cwnd_bytes: of(|info| f64::from(info.snd_cwnd) * f64::from(info.snd_mss)),
+        ssthresh_bytes: of(|info| match info.snd_ssthresh {
+            transfer::NO_SSTHRESH => f64::NAN,
+            segments => f64::from(segments) * f64::from(info.snd_mss),
+        }),
+        srtt_s: of(|info| if info.rtt == 0 { f64::NAN } else { f64::from(info.rtt) * 1e-6 }),
+        rtt_s: if sample.rtt_ns == 0 { f64::NAN } else { Duration(sample.rtt_ns).as_secs_f64() },
+        in_flight_bytes: of(|info| {
+            let segments =
+                i64::from(info.unacked) - i64::from(info.sacked) - i64::from(info.lost) + i64::from(info.retrans);
+            segments.max(0) as f64 * f64::from(info.snd_mss)
+        }),
+        delivered_bytes: sample.delivered as f64,
+        pacing_rate_bps: if paced { of(|info| info.pacing_rate as f64 * 8.0) } else { f64::NAN },
+    }
+}

@@ -1,0 +1,148 @@
+//! How good a live run was: what the machine did to it beside what the scenario says.
+
+use crate::relay;
+use cclab_sim::measure::Distribution;
+use serde_json::{Value as Json, json};
+use std::fs;
+
+/// The latest that one packet in a hundred may leave, s.
+pub const LATENESS: f64 = 500e-6;
+
+/// What the machine did to a run.
+#[derive(Clone, Debug)]
+pub struct Stamp {
+    /// How late packets left that were due, s.
+    pub lateness: Distribution,
+    /// Packets that an interface had no room for, or a host refused.
+    pub drops: u64,
+    /// Share of the processors' time that the hypervisor gave to others; NaN where the kernel does not tell.
+    pub steal: f64,
+    /// The kernel.
+    pub kernel: String,
+    /// What was set in the hosts.
+    pub sysctls: Vec<(String, String)>,
+    /// Whether relay and senders had real-time priority.
+    pub real_time: bool,
+}
+
+impl Stamp {
+    /// What is wrong with it, if that is too much.
+    pub fn flaw(&self) -> Option<String> {
+        let late = self.lateness.p99 > LATENESS;
+        let lateness = || {
+            let [p50, p99, max] = [self.lateness.p50, self.lateness.p99, self.lateness.max].map(|s| s * 1e6);
+            let bound = LATENESS * 1e6;
+            let why = if self.real_time { "" } else { ", without real-time priority" };
+            format!(
+                "packets left late (median {p50:.0} us, 99th percentile {p99:.0} us, worst {max:.0} us; at most {bound:.0} us at the 99th{why})"
+            )
+        };
+        match self.drops {
+            0 => late.then(lateness),
+            drops => Some(format!("{drops} packets were dropped between a host and the relay")),
+        }
+    }
+
+    /// It, in SI units.
+    pub fn json(&self) -> Json {
+        let late = &self.lateness;
+        let finite = |x: f64| x.is_finite().then_some(x);
+        json!({
+            "lateness_p50_s": finite(late.p50),
+            "lateness_p99_s": finite(late.p99),
+            "lateness_max_s": finite(late.max),
+            "packets": late.count,
+            "drops": self.drops,
+            "steal": finite(self.steal),
+            "real_time": self.real_time,
+            "kernel": self.kernel,
+            "sysctls": self.sysctls.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<serde_json::Map<_, _>>(),
+        })
+    }
+}
+
+/// The processors' time, in ticks: stolen, and in all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ticks {
+    stolen: u64,
+    all: u64,
+}
+
+impl Ticks {
+    /// Until now.
+    pub fn now() -> Ticks {
+        fs::read_to_string("/proc/stat").map_or(Ticks::default(), |stat| Ticks::of(&stat))
+    }
+
+    /// `cpu user nice system idle iowait irq softirq steal …`; guests' time is in user's already.
+    fn of(stat: &str) -> Ticks {
+        let line = stat.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> = line.split_whitespace().skip(1).take(8).filter_map(|n| n.parse().ok()).collect();
+        Ticks { stolen: ticks.get(7).copied().unwrap_or(0), all: ticks.iter().sum() }
+    }
+
+    /// The share stolen since then.
+    pub fn steal_since(self, then: Ticks) -> f64 {
+        (self.stolen - then.stolen.min(self.stolen)) as f64 / self.all.saturating_sub(then.all) as f64
+    }
+}
+
+/// The kernel's release.
+pub fn kernel() -> String {
+    fs::read_to_string("/proc/sys/kernel/osrelease").map_or_else(|_| "unknown".into(), |text| text.trim().into())
+}
+
+impl Stamp {
+    /// Of a relay that is done.
+    pub(crate) fn of(
+        report: &relay::Report,
+        drops: u64,
+        began: Ticks,
+        sysctls: Vec<(String, String)>,
+        fifo: bool,
+    ) -> Stamp {
+        Stamp {
+            lateness: report.lateness.summary(),
+            drops: drops + report.refused,
+            steal: Ticks::now().steal_since(began),
+            kernel: kernel(),
+            sysctls,
+            real_time: report.real_time && fifo,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stolen_time() {
+        let [then, now] = ["100 0 50 800 0 0 0 50 0 0", "150 0 60 860 0 0 0 130 7 7"]
+            .map(|numbers| Ticks::of(&format!("cpu  {numbers}\ncpu0 1 2 3 4 5 6 7 8 9 10\n")));
+        assert_eq!(now.steal_since(then), 0.4);
+        assert!(then.steal_since(then).is_nan());
+    }
+
+    #[test]
+    fn what_is_too_bad() {
+        let stamp = Stamp {
+            lateness: Distribution { count: 9, p50: 4e-6, p99: 40e-6, max: 2e-3, ..Distribution::default() },
+            drops: 0,
+            steal: f64::NAN,
+            kernel: "6.18".into(),
+            sysctls: vec![],
+            real_time: true,
+        };
+        assert_eq!(stamp.flaw(), None);
+        assert!(stamp.json()["steal"].is_null());
+        let dropped = Stamp { drops: 3, ..stamp.clone() };
+        assert!(dropped.flaw().is_some_and(|flaw| flaw.starts_with("3 packets were dropped")));
+        let lateness = Distribution { p99: 700e-6, ..stamp.lateness };
+        let late = Stamp { lateness, real_time: false, ..stamp };
+        assert!(
+            late.flaw()
+                .is_some_and(|flaw| flaw.contains("99th percentile 700 us") && flaw.contains("without real-time"))
+        );
+    }
+}

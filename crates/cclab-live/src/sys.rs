@@ -1,0 +1,212 @@
+//! System calls that nobody wraps, and all of the unsafe code.
+#![expect(unsafe_code, reason = "these are system calls; each says why it is sound")]
+
+use libc::{c_int, c_ulong, c_void, ifreq, sockaddr, sockaddr_in};
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{Error, Result};
+use std::mem::{size_of, zeroed};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// From `linux/if_tun.h`, which libc has under another type on some machines.
+const TUNSETIFF: c_ulong = 0x4004_54ca;
+
+fn checked(status: c_int) -> Result<c_int> {
+    if status < 0 { Err(Error::last_os_error()) } else { Ok(status) }
+}
+
+/// A request about the interface of this name.
+fn request(name: &str) -> ifreq {
+    // SAFETY: an ifreq is plain numbers, of which zero is one.
+    let mut request: ifreq = unsafe { zeroed() };
+    for (to, from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request
+}
+
+/// A new TUN interface of this name in the namespace of this thread. What is read and written is one IP packet at a time.
+pub fn tun(name: &str) -> Result<OwnedFd> {
+    let device = File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    let mut request = request(name);
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: the kernel reads and writes an ifreq, which outlives the call.
+    checked(unsafe { libc::ioctl(device.as_raw_fd(), TUNSETIFF as _, &raw mut request) })?;
+    Ok(device.into())
+}
+
+/// What is asked of an interface.
+pub enum Ask {
+    /// Its own address.
+    Address(Ipv4Addr),
+    /// That at the other end.
+    Peer(Ipv4Addr),
+    /// Largest IP packet, bytes.
+    Mtu(u32),
+    /// Packets that wait to be read from its device.
+    QueueLength(u32),
+    /// That it works.
+    Up,
+}
+
+/// Changes an interface in the namespace of `socket`.
+pub fn set_interface(socket: &impl AsRawFd, name: &str, ask: &Ask) -> Result<()> {
+    let mut request = request(name);
+    let address = |address: &Ipv4Addr| {
+        // SAFETY: a sockaddr_in is plain numbers, and as long as a sockaddr.
+        let mut inet: sockaddr_in = unsafe { zeroed() };
+        inet.sin_family = libc::AF_INET as _;
+        inet.sin_addr.s_addr = u32::from_ne_bytes(address.octets());
+        // SAFETY: the same.
+        unsafe { std::mem::transmute::<sockaddr_in, sockaddr>(inet) }
+    };
+    let what = match ask {
+        Ask::Address(of) => {
+            request.ifr_ifru.ifru_addr = address(of);
+            libc::SIOCSIFADDR
+        }
+        Ask::Peer(of) => {
+            request.ifr_ifru.ifru_dstaddr = address(of);
+            libc::SIOCSIFDSTADDR
+        }
+        Ask::Mtu(bytes) => {
+            request.ifr_ifru.ifru_mtu = *bytes as c_int;
+            libc::SIOCSIFMTU
+        }
+        Ask::QueueLength(packets) => {
+            request.ifr_ifru.ifru_metric = *packets as c_int; // (the integer of the union)
+            libc::SIOCSIFTXQLEN
+        }
+        Ask::Up => {
+            request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+            libc::SIOCSIFFLAGS
+        }
+    };
+    // SAFETY: the kernel reads an ifreq, which outlives the call.
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), what as _, &raw mut request) })?;
+    Ok(())
+}
+
+/// What a socket of TCP tells of itself: `struct tcp_info` of `linux/tcp.h`. A kernel that is older leaves the end zero.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(missing_docs, reason = "the names are the kernel's")]
+pub struct TcpInfo {
+    pub state: u8,
+    pub ca_state: u8,
+    pub retransmits: u8,
+    pub probes: u8,
+    pub backoff: u8,
+    pub options: u8,
+    pub wscale: u8,
+    pub app_limited: u8,
+    pub rto: u32,
+    pub ato: u32,
+    pub snd_mss: u32,
+    pub rcv_mss: u32,
+    pub unacked: u32,
+    pub sacked: u32,
+    pub lost: u32,
+    pub retrans: u32,
+    pub fackets: u32,
+    pub last_data_sent: u32,
+    pub last_ack_sent: u32,
+    pub last_data_recv: u32,
+    pub last_ack_recv: u32,
+    pub pmtu: u32,
+    pub rcv_ssthresh: u32,
+    pub rtt: u32,
+    pub rttvar: u32,
+    pub snd_ssthresh: u32,
+    pub snd_cwnd: u32,
+    pub advmss: u32,
+    pub reordering: u32,
+    pub rcv_rtt: u32,
+    pub rcv_space: u32,
+    pub total_retrans: u32,
+    pub pacing_rate: u64,
+    pub max_pacing_rate: u64,
+    pub bytes_acked: u64,
+    pub bytes_received: u64,
+    pub segs_out: u32,
+    pub segs_in: u32,
+    pub notsent_bytes: u32,
+    pub min_rtt: u32,
+    pub data_segs_in: u32,
+    pub data_segs_out: u32,
+    pub delivery_rate: u64,
+    pub busy_time: u64,
+    pub rwnd_limited: u64,
+    pub sndbuf_limited: u64,
+    pub delivered: u32,
+    pub delivered_ce: u32,
+    pub bytes_sent: u64,
+    pub bytes_retrans: u64,
+    pub dsack_dups: u32,
+    pub reord_seen: u32,
+    pub rcv_ooopack: u32,
+    pub snd_wnd: u32,
+    pub rcv_wnd: u32,
+    pub rehash: u32,
+    pub total_rto: u16,
+    pub total_rto_recoveries: u16,
+    pub total_rto_time: u32,
+}
+
+/// What the kernel tells of a connection.
+pub fn tcp_info(socket: &impl AsRawFd) -> Result<TcpInfo> {
+    let mut info = TcpInfo::default();
+    let mut len = size_of::<TcpInfo>() as libc::socklen_t;
+    let to = (&raw mut info).cast::<c_void>();
+    // SAFETY: the kernel writes at most `len` bytes into numbers that may have any value.
+    checked(unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut len) })?;
+    Ok(info)
+}
+
+/// Sets an option of a socket that is a number of 32 or 64 bits.
+pub fn set_option<T: Copy + Into<i64>>(socket: &impl AsRawFd, level: c_int, name: c_int, value: T) -> Result<()> {
+    let from = (&raw const value).cast::<c_void>();
+    // SAFETY: the kernel reads as many bytes as the number has.
+    checked(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, from, size_of::<T>() as libc::socklen_t) })?;
+    Ok(())
+}
+
+/// Sets an option of a socket that is text.
+pub fn set_text(socket: &impl AsRawFd, level: c_int, name: c_int, text: &str) -> Result<()> {
+    let text = CString::new(text)?;
+    let (from, len) = (text.as_ptr().cast::<c_void>(), text.as_bytes().len() as libc::socklen_t);
+    // SAFETY: the kernel reads as many bytes as the text has.
+    checked(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, from, len) })?;
+    Ok(())
+}
+
+/// The next connection that waits at `socket`; it does not block either.
+pub fn accept(socket: &impl AsRawFd) -> Result<OwnedFd> {
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no address is asked for; the descriptor is new and nobody else's.
+    unsafe {
+        let new = checked(libc::accept4(socket.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags))?;
+        Ok(OwnedFd::from_raw_fd(new))
+    }
+}
+
+/// This thread goes before all that are not of real time, and wakes up when it asked to; whether it may.
+pub fn become_real_time(priority: c_int) -> bool {
+    let of = libc::sched_param { sched_priority: priority };
+    // SAFETY: the kernel reads a sched_param, which outlives the calls.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
+        libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const of) == 0
+    }
+}
+
+/// The monotonic clock, ns.
+pub fn monotonic_ns() -> u64 {
+    // SAFETY: a timespec is plain numbers.
+    let mut now: libc::timespec = unsafe { zeroed() };
+    // SAFETY: the kernel writes a timespec, which outlives the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

@@ -1,0 +1,198 @@
+//! What the relay measures of a flow, of whose packets it sees every one.
+
+use crate::ip::{self, ACK, Parsed, SYN};
+use cclab_algo::{Duration, Time};
+use cclab_sim::app::Meter;
+use cclab_sim::wire::{Packet, unwrap_offset};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What the relay sees of a flow.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// From when to when it is measured.
+    measured: (Time, Time),
+    /// Bytes to transfer; `None` without end.
+    size: Option<u64>,
+    /// RTTs from the source to the destination and back, a sample for each ACK that acknowledges what was sent once.
+    pub source: Meter,
+    /// One-way delays of data packets.
+    pub destination: Meter,
+    /// Data packets that left the source.
+    pub data_sent: u64,
+    /// Payload bytes that reached the destination.
+    pub payload_arrived: u64,
+    /// When the last byte was acknowledged.
+    pub finished: Option<Time>,
+    /// The same over the whole run, duplicates included.
+    pub arrived: u64,
+    rtt: Option<Duration>,
+    track: Track,
+}
+
+impl Watch {
+    /// A flow that is measured `from` .. `to`.
+    pub fn new(from: Time, to: Time, size: Option<u64>) -> Watch {
+        Watch {
+            measured: (from, to),
+            size,
+            source: Meter::default(),
+            destination: Meter::default(),
+            data_sent: 0,
+            payload_arrived: 0,
+            finished: None,
+            arrived: 0,
+            rtt: None,
+            track: Track::default(),
+        }
+    }
+
+    fn is_measured(&self, now: Time) -> bool {
+        self.measured.0 <= now && now < self.measured.1 && self.finished.is_none()
+    }
+
+    /// A packet left the source.
+    pub(crate) fn sent(&mut self, now: Time, packet: &Parsed) {
+        self.data_sent += u64::from(packet.payload > 0 && self.is_measured(now));
+        if let Some((seq, _, flags)) = packet.tcp {
+            self.track.sent(now, seq, packet.payload, flags);
+        }
+    }
+
+    /// A packet reaches one of its hosts.
+    pub(crate) fn arrived(&mut self, now: Time, packet: &Packet, bytes: &[u8]) {
+        let is_measured = self.is_measured(now);
+        if packet.forward {
+            self.arrived += u64::from(packet.payload());
+            if packet.payload() > 0 && is_measured {
+                self.destination.data(now, packet);
+                self.payload_arrived += u64::from(packet.payload());
+            }
+        } else if let Some((_, ack, flags)) = ip::parse(bytes).and_then(|parsed| parsed.tcp)
+            && flags & ACK != 0
+        {
+            if let Some(rtt) = self.track.acked(now, ack) {
+                self.rtt = Some(rtt);
+                if is_measured {
+                    self.source.delay.record(rtt);
+                }
+            }
+            if self.finished.is_none() && self.size.is_some_and(|size| self.track.acked > size) {
+                self.finished = Some(now);
+            }
+        }
+    }
+
+    /// Shows how it stands.
+    pub(crate) fn show(&self, board: &FlowBoard) {
+        board.arrived.store(self.arrived, Relaxed);
+        board.rtt_ns.store(self.rtt.map_or(0, |rtt| rtt.0), Relaxed);
+        board.finished_ns.store(self.finished.map_or(u64::MAX, |at| at.0), Relaxed);
+    }
+}
+
+/// Segments of a connection in flight, as offsets from its SYN.
+#[derive(Clone, Debug, Default)]
+struct Track {
+    isn: u32,
+    sent: u64,
+    acked: u64,
+    /// The end of each, and when it was sent, unless it was sent again (Karn).
+    flight: VecDeque<(u64, Option<Time>)>,
+}
+
+impl Track {
+    fn sent(&mut self, now: Time, seq: u32, len: u32, flags: u8) {
+        if flags & SYN != 0 {
+            *self = Track { isn: seq, sent: 1, acked: 0, flight: VecDeque::new() };
+        }
+        if len == 0 {
+            return;
+        }
+        let start = unwrap_offset(self.sent, seq.wrapping_sub(self.isn));
+        let end = start + u64::from(len);
+        if start < self.sent {
+            let first = self.flight.partition_point(|&(other, _)| other <= start);
+            self.flight.range_mut(first..).take_while(|(other, _)| *other <= end).for_each(|(_, at)| *at = None);
+        }
+        if end > self.sent {
+            self.flight.push_back((end, (start == self.sent).then_some(now)));
+            self.sent = end;
+        }
+    }
+
+    /// The RTT that this acknowledgement shows: of the first segment that it acknowledges, if none of them was sent twice.
+    fn acked(&mut self, now: Time, ack: u32) -> Option<Duration> {
+        let ack = unwrap_offset(self.acked, ack.wrapping_sub(self.isn));
+        if ack <= self.acked || ack > self.sent {
+            return None;
+        }
+        self.acked = ack;
+        let count = self.flight.partition_point(|&(end, _)| end <= ack);
+        let first = self.flight.front().and_then(|&(_, at)| at);
+        let all = self.flight.drain(..count).fold(count > 0, |all, (_, at)| all && at.is_some());
+        if all { first.map(|at| now.since(at)) } else { None }
+    }
+}
+
+/// What can be seen of a flow while the relay works.
+#[derive(Debug, Default)]
+pub struct FlowBoard {
+    /// Payload bytes that reached the destination.
+    pub arrived: AtomicU64,
+    /// Latest RTT; 0 before the first.
+    pub rtt_ns: AtomicU64,
+    /// When the last byte of a transfer was acknowledged; the largest number before that.
+    pub finished_ns: AtomicU64,
+}
+
+/// What can be seen while the relay works.
+#[derive(Debug, Default)]
+pub struct Board {
+    /// Of each flow.
+    pub flows: Vec<FlowBoard>,
+    /// Packets that wait at each link.
+    pub queues: Vec<AtomicU64>,
+}
+
+impl Board {
+    pub(crate) fn new(flows: usize, links: usize) -> Board {
+        let flow = || FlowBoard { finished_ns: AtomicU64::new(u64::MAX), ..FlowBoard::default() };
+        Board { flows: (0..flows).map(|_| flow()).collect(), queues: (0..links).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    pub(crate) fn note_links(&self, packets: impl Iterator<Item = u64>) {
+        self.queues.iter().zip(packets).for_each(|(place, packets)| place.store(packets, Relaxed));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Time {
+        Time(n * 1_000_000)
+    }
+
+    /// Karn's rule, cumulative acknowledgements, and numbers that wrap.
+    #[test]
+    fn round_trips_of_a_connection() {
+        let isn = u32::MAX - 1500;
+        let mut track = Track::default();
+        let seq = |offset: u32| isn.wrapping_add(offset);
+        track.sent(ms(0), isn, 0, SYN);
+        track.acked(ms(1), seq(1));
+        for (k, at) in [(0, 10), (1, 11), (2, 12), (3, 13)] {
+            track.sent(ms(at), seq(1 + k * 1000), 1000, ACK);
+        }
+        assert_eq!(track.acked(ms(30), seq(1001)), Some(Duration::from_millis(20)));
+        assert_eq!(track.acked(ms(31), seq(1001)), None, "nothing new");
+        track.sent(ms(40), seq(1001), 1000, ACK);
+        assert_eq!(track.acked(ms(50), seq(3001)), None, "one of the two was sent twice");
+        assert_eq!(track.acked(ms(60), seq(4001)), Some(Duration::from_millis(47)));
+        assert_eq!((track.acked, track.flight.len()), (4001, 0));
+        track.sent(ms(70), seq(4001), 1000, ACK);
+        track.sent(ms(71), seq(4001), 1000, ACK);
+        assert_eq!(track.acked(ms(80), seq(5001)), None, "the last one was sent twice");
+    }
+}

@@ -1,0 +1,68 @@
+//! A live run in progress.
+
+use crate::{error, run};
+use cclab_live::Run;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// One live run in progress; it ends when this is deleted.
+#[pyclass(module = "cclab._core")]
+pub struct Live {
+    /// `None` once it is finished.
+    run: Mutex<Option<Run>>,
+    seed: u64,
+}
+
+#[pymethods]
+impl Live {
+    #[new]
+    fn new(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<Live> {
+        error::guard(py, || {
+            let scenario = error::scenario_from_json(scenario_json)?;
+            let run = py.detach(|| Run::start(&scenario, seed)).map_err(error::run)?;
+            Ok(Live { run: Mutex::new(Some(run)), seed })
+        })
+    }
+
+    /// Wait for `seconds`, without the GIL; the share of its time that is done, 1.0 when it can be finished.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<f64> {
+        error::guard(py, || {
+            py.detach(|| std::thread::sleep(Duration::from_secs_f64(seconds)));
+            self.run.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Run::done).ok_or_else(over)
+        })
+    }
+
+    /// The result: tables by name, each a dict of columns, and what is one value of the run; `stamp` is JSON.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let live = self.run.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(over)?;
+        let (result, stamp) = error::guard(py, || py.detach(|| live.finish()).map_err(error::run))?;
+        let out = run::taken_over(py, result)?;
+        out.set_item("seed", self.seed)?;
+        out.set_item("stamp", stamp.json().to_string())?;
+        Ok(out)
+    }
+
+    /// End it now.
+    fn stop(&self, py: Python<'_>) {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(run));
+    }
+}
+
+fn over() -> PyErr {
+    error::run("the run is finished or was stopped")
+}
+
+/// What this machine can do for live runs, as JSON.
+#[pyfunction]
+pub fn live_check(py: Python<'_>) -> PyResult<String> {
+    error::guard(py, || Ok(cclab_live::check::check().to_string()))
+}
+
+/// Whether this kernel has a congestion control, or a module with it.
+#[pyfunction]
+pub fn live_law(py: Python<'_>, name: &str) -> PyResult<bool> {
+    error::guard(py, || Ok(cclab_live::run::has_law(name)))
+}

@@ -1,0 +1,134 @@
+"""The backend `"live"`: this machine's own kernel, hosts in network namespaces, the simulator's links between them.
+
+Senders and receivers are real sockets; a run takes as long as it says. Linux only. See docs/guides/live.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from cclab import _core
+from cclab.errors import RunError
+
+if TYPE_CHECKING:
+    from cclab.results import Result
+    from cclab.scenario import Scenario
+
+_LOOK = 0.05  # s between two looks at Ctrl-C
+_FREE = {
+    "kind", "label", "count", "from", "to", "route", "route_back", "rtt", "direction", "start", "start_jitter", "stop",
+    "size", "cc", "sack", "recovery", "tlp", "frto", "timestamps", "packet_size", "window_scaling", "ecn",
+    "receive_buffer", "pacing", "nagle", "slow_start_after_idle", "rate", "on", "off",
+}  # fmt: skip
+"""Fields of a flow that hosts, sockets or the relay follow; any other must be what it is if nobody writes it."""
+
+
+def missing() -> str | None:
+    """Why this process cannot run anything live, if it cannot."""
+    if not hasattr(_core, "Live"):
+        return "the live backend needs Linux"
+    check = json.loads(_core.live_check())
+    if reason := check["namespaces"]:
+        return str(reason)
+    return f"/dev/net/tun cannot be opened: {check['tun']}" if check["tun"] else None
+
+
+def refuse(scenario: Scenario) -> list[str]:
+    """Each field that no kernel follows, or not this one."""
+    return list(_beyond(scenario)) if hasattr(_core, "Live") else ["the live backend needs Linux"]
+
+
+def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dict[str, Any]:
+    """Run it in real time.
+
+    Raises:
+        RunError: this process may not, a connection failed, or the machine could not keep up.
+    """
+    if reason := missing():
+        raise RunError(f"{reason}; cclab live check says what there is")
+    live = _core.Live(scenario.to_json(), seed)
+    try:
+        while (done := live.wait(_LOOK)) < 1.0:
+            progress(done)
+        raw = live.finish()
+    finally:
+        live.stop()
+    progress(1.0)
+    raw["stamp"] = json.loads(raw["stamp"])
+    return raw
+
+
+def remark(result: Result) -> str | None:
+    """How good the run was, in a line."""
+    if (stamp := result.stamp) is None:
+        return None
+    late = {name: stamp[f"lateness_{name}_s"] for name in ("p50", "p99", "max")}
+    times = ", ".join(f"{name} {1e6 * (s or 0.0):.0f} µs" for name, s in late.items())
+    priority = "" if stamp["real_time"] else "; no real-time priority"
+    return f"Linux {stamp['kernel']}; packets left late by {times}; none dropped outside the links{priority}."
+
+
+def _beyond(scenario: Scenario) -> Iterator[str]:
+    checked, resolved = scenario.to_dict(full=True), scenario.resolved()
+    if resolved["media"]:
+        yield "network: kernels are joined by wires here, not by radio"
+    if resolved["background"]:
+        yield "background: live knows flows"
+    if checked["record"]["samples"] == "change":
+        yield 'record.samples: a kernel is asked at an interval; write e.g. "10 ms"'
+    for field in ("packets", "frames"):
+        if checked["record"][field]:
+            yield f"record.{field}: live keeps none"
+    plain: dict[str, dict[str, Any]] = {}
+    for i, flow in enumerate(checked.get("flows", [])):
+        where = f"flows[{i}]"
+        if "paths" in flow:
+            yield f"{where}.paths: live knows flows on one path"
+            continue
+        if flow["kind"] == "tcp":
+            law = flow["cc"]["name"]
+            if law not in plain:
+                plain[law] = _plain(law)
+            yield from _beyond_in_law(where, flow, plain[law])
+            yield from _beyond_in_options(where, flow, plain[law])
+        elif flow["send_jitter"] != "0 s":
+            yield f"{where}.send_jitter: a real host takes the time that it takes"
+
+
+def _plain(law: str) -> dict[str, Any]:
+    """A flow of this law of which nothing else is written."""
+    from cclab.scenario import Scenario
+
+    given = {"duration": "1 s", "network": {"rate": "1 Mbit/s", "rtt": "10 ms"}, "flows": [{"cc": law}]}
+    flow: dict[str, Any] = Scenario.from_dict(given).to_dict(full=True)["flows"][0]
+    return flow
+
+
+def _beyond_in_law(where: str, flow: dict[str, Any], plain: dict[str, Any]) -> Iterator[str]:
+    name = flow["cc"]["name"]
+    if not _core.live_law(name):
+        has = ", ".join(json.loads(_core.live_check())["laws"])
+        yield (
+            f'{where}.cc: this kernel has no "{name}"; it has {has} (sysctl net.ipv4.tcp_available_congestion_control;'
+            " others may come as modules, tcp_<name>)"
+        )
+    for parameter, value in flow["cc"].items():
+        if parameter in plain["cc"] and value != plain["cc"][parameter]:
+            yield f"{where}.cc.{parameter}: the kernel's {name} has no such parameter of a connection; leave it out"
+
+
+def _beyond_in_options(where: str, flow: dict[str, Any], plain: dict[str, Any]) -> Iterator[str]:
+    for field, value in flow.items():
+        if field == "rto":
+            for part, time in value.items():
+                there = plain["rto"][part]
+                if part not in ("min", "max") and time != there:
+                    yield f"{where}.rto.{part}: a kernel has no such option; it is {json.dumps(there)} there"
+        elif field not in _FREE and value != plain.get(field):
+            yield f"{where}.{field}: a kernel has no such option; it is {json.dumps(plain.get(field))} there"
+    if flow["ecn"] == "accecn":
+        yield f"{where}.ecn: live knows false and true"
+    if flow["recovery"] != ("rack" if flow["sack"] else "newreno"):
+        yield f'{where}.recovery: a kernel has "rack", and "newreno" where sack is false'
