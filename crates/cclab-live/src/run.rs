@@ -258,6 +258,7 @@ fn row(scenario: &Scenario, flow: &Flow, start: Time, watch: &Watch, outcome: &O
         cwnd_mean_segments,
         cwnd_min_segments,
         cwnd_max_segments,
+        connect_s: since(outcome.opened, outcome.connected),
         fct_s: since(outcome.opened, transferred),
         fct_receiver_s: since(outcome.opened, transferred.and(outcome.received_all)),
     });

@@ -36,6 +36,7 @@ fn completion_times_are_whole_rounds() {
         let f = result.flows.row(0);
         let expected = 0.1 * f64::from(1 + rounds);
         assert!((f.fct_s - expected).abs() < 1e-9, "{segments} segments: {} s, not {expected}", f.fct_s);
+        assert!((f.connect_s - 0.1).abs() < 1e-9, "a round: {}", f.connect_s);
         assert!((f.fct_receiver_s - (expected - 0.05)).abs() < 1e-9, "{segments} segments: {}", f.fct_receiver_s);
         assert_eq!((f.delivered_bytes, f.segments_sent, f.segments_retransmitted), (segments * 960, segments, 0));
         assert!((f.rtt.mean - 0.1).abs() < 1e-9 && f.start_s == 0.07);

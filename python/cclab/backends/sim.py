@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,9 @@ def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dic
 
 
 def remark(result: Result) -> str | None:
-    """What was asked for in vain: stations that nobody can hear, frames where there is no air."""
-    said = []
+    """What was in vain: flows that nobody answered, stations that nobody hears, frames where there is no air."""
+    silent = [row["label"] for row in result.rows("flows") if row["cc"] != "udp" and math.isnan(row["connect_s"])]
+    said = [f"Never came up, as no SYN was answered: {_some(silent)}."] if silent else []
     if result.rows("stations"):
         said += _out_of_reach(result)
     elif result.scenario.get("record", {}).get("frames"):
@@ -57,6 +59,9 @@ def _out_of_reach(result: Result) -> list[str]:
         stations = zip(medium["stations"], heard, strict=True)
         alone = [resolved["nodes"][station["node"]] for station, others in stations if not others]
         if alone:
-            names = ", ".join(alone[:5]) + (f" and {len(alone) - 5} more" if len(alone) > 5 else "")
-            said.append(f"Out of reach of every other station, {reach:.0f} m: {names}.")
+            said.append(f"Out of reach of every other station, {reach:.0f} m: {_some(alone)}.")
     return said
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -26,6 +26,12 @@ impl Measured<'_> {
         if self.seconds > 0.0 { bytes as f64 * 8.0 / self.seconds } else { f64::NAN }
     }
 
+    /// From the start to the end of the handshake, s.
+    fn connected(&self) -> f64 {
+        let established = self.own[SOURCE].transport.tcp().and_then(Endpoint::established);
+        secs(established.map(|at| at - self.flow.start))
+    }
+
     /// From the start to the last byte acknowledged (0) or received in order (1), s.
     fn taken(&self, end: usize) -> f64 {
         secs(self.flow.finished[end].map(|at| at - self.flow.start))
@@ -91,6 +97,8 @@ table! {
     cwnd_min_segments: Vec<f64>, "segments" = f.cwnd.1;
     /// Largest window.
     cwnd_max_segments: Vec<f64>, "segments" = f.cwnd.2;
+    /// From its start (first SYN sent) to the end of its handshake; NaN where it never came up, and of UDP.
+    connect_s: Vec<f64>, "s" = f.connected();
     /// Of a transfer that ended: from its start (first SYN sent) to the last byte acknowledged.
     fct_s: Vec<f64>, "s" = f.taken(0);
     /// Of a transfer that ended: from its start to the last byte received in order.

@@ -455,6 +455,10 @@ impl Endpoint {
     pub fn state(&self) -> State {
         self.state
     }
+    /// When the connection came up.
+    pub fn established(&self) -> Option<Time> {
+        self.handshake.ended
+    }
     /// Counters.
     pub fn stats(&self) -> &Stats {
         &self.snd.stats
