@@ -100,6 +100,9 @@ class Live:
 def live_check() -> str:
     """What this machine can do for live runs, as JSON. On Linux only."""
 
+def live_round_trips(rtt_s: float, count: int) -> list[float]:
+    """Round trips over an idle path of this RTT, s. On Linux only."""
+
 def live_law(name: str) -> bool:
     """Whether this kernel has a congestion control, or a module with it. On Linux only."""
 

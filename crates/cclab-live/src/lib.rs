@@ -42,6 +42,12 @@ pub enum Error {
         "this process may not make network namespaces ({0}); it needs CAP_SYS_ADMIN and CAP_NET_ADMIN, or user namespaces"
     )]
     Namespace(io::Error),
+    /// Nor a user namespace in which it might.
+    #[error(
+        "this process may not make network namespaces ({0}), nor a user namespace to make them in ({1}; it takes a process with one thread, \
+         as the command cclab is)"
+    )]
+    User(io::Error, io::Error),
     /// There is no TUN device, or this process may not use it.
     #[error("/dev/net/tun cannot be used ({0}); it needs the kernel's TUN driver and leave to open it")]
     Tun(io::Error),

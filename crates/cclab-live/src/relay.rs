@@ -155,7 +155,7 @@ pub struct Plan {
     pub network: Network,
     /// The hosts at them.
     pub ports: Vec<Port>,
-    /// What is measured of each flow.
+    /// What is measured of each flow; flows behind these are not.
     pub flows: Vec<Watch>,
     /// The largest packet, bytes.
     pub mtu: usize,
@@ -387,8 +387,10 @@ impl Worker {
         packet.to = SocketId(port.to as u32);
         packet.forward = port.forward;
         packet.ecn = parsed.ecn;
-        if port.forward {
-            self.plan.flows[port.flow].sent(now, parsed);
+        if port.forward
+            && let Some(watch) = self.plan.flows.get_mut(port.flow)
+        {
+            watch.sent(now, parsed);
         }
         if self.plan.network.send(now, &mut packet, port.route, &mut self.agenda) {
             self.deliver(now, &packet);

@@ -6,13 +6,14 @@ use crate::relay::{self, Plan, Port, Relay};
 use crate::stamp::{Stamp, Ticks};
 use crate::transfer::{self, Moment, Options, Outcome, Times, Transfer, Transfers, Work};
 use crate::watch::Watch;
-use crate::{Error, Result, fault, sys};
+use crate::{Error, Result, check, fault, sys};
 use cclab_algo::{Duration, Time};
 use cclab_sim::app::{FlowRow, FlowSample, FlowSamples, Flows};
 use cclab_sim::net::{Log, Network};
 use cclab_sim::scenario::{Flow, Sampling, Scenario, Traffic};
 use cclab_sim::tcp::{Config, Ecn, Pacing};
 use cclab_sim::world::{EngineStats, RunResult, jain};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 
@@ -61,6 +62,8 @@ impl Run {
     /// # Errors
     /// This process may not, or the kernel refuses an option.
     pub fn start(scenario: &Scenario, seed: u64) -> Result<Run> {
+        check::may_make_hosts()?;
+        allow_descriptors();
         let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let mut network = Network::new(&scenario.links, seed, (warmup, end), Log::default());
         let (mut ports, mut watches, mut transfers, mut all) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -127,10 +130,20 @@ impl Run {
                 return Err(Error::Connection { flow: flow.label.clone(), error: error.clone() });
             }
         }
+        if let Some((place, detail)) = relay.network.imbalance() {
+            panic!("packets do not add up at {place}: {detail}");
+        }
         if let Some(flaw) = stamp.flaw() {
             return Err(Error::Stamp(flaw));
         }
         Ok((result(&self.scenario, self.seed, &relay, &sent), stamp))
+    }
+}
+
+/// Each flow takes a dozen descriptors: as many as this process may have.
+fn allow_descriptors() {
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most); // where it may not, opening says so
     }
 }
 

@@ -202,11 +202,30 @@ pub fn become_real_time(priority: c_int) -> bool {
     }
 }
 
-/// The monotonic clock, ns.
-pub fn monotonic_ns() -> u64 {
+fn clock_ns(clock: libc::clockid_t) -> u64 {
     // SAFETY: a timespec is plain numbers.
     let mut now: libc::timespec = unsafe { zeroed() };
     // SAFETY: the kernel writes a timespec, which outlives the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    unsafe { libc::clock_gettime(clock, &raw mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The monotonic clock, ns.
+pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// The time of day, ns.
+pub fn real_ns() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME)
+}
+
+/// Puts this process, which has but one thread, into a user namespace of its own, where it may what concerns namespaces made there.
+/// It stays who it is.
+pub fn own_user_namespace() -> Result<()> {
+    let (user, group) = (nix::unistd::getuid(), nix::unistd::getgid());
+    nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWUSER)?;
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }

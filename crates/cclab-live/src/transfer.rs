@@ -525,10 +525,10 @@ impl Worker {
     /// The measured interval of a flow begins, unless it is not connected yet: then it does when it is.
     fn measure(&mut self, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
-        if flow.outcome.from.is_none()
+        if let Work::Tcp(..) = flow.transfer.work
+            && flow.outcome.from.is_none()
             && !flow.over
             && let Some(moment) = flow.moment(self.clock)?
-            && let Work::Tcp(..) = flow.transfer.work
         {
             flow.outcome.cwnd.begin(moment.at, moment.source.snd_cwnd.into());
             flow.outcome.from = Some(moment);

@@ -61,6 +61,14 @@ pub fn live_check(py: Python<'_>) -> PyResult<String> {
     error::guard(py, || Ok(cclab_live::check::check().to_string()))
 }
 
+/// Round trips over an idle path of this RTT, s.
+#[pyfunction]
+pub fn live_round_trips(py: Python<'_>, rtt_s: f64, count: u64) -> PyResult<Vec<f64>> {
+    let rtt = cclab_algo::Duration::from_secs_f64(rtt_s);
+    let found = error::guard(py, || py.detach(|| cclab_live::check::round_trips(rtt, count)).map_err(error::run))?;
+    Ok(found.into_iter().map(cclab_algo::Duration::as_secs_f64).collect())
+}
+
 /// Whether this kernel has a congestion control, or a module with it.
 #[pyfunction]
 pub fn live_law(py: Python<'_>, name: &str) -> PyResult<bool> {

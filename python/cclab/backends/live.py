@@ -25,19 +25,36 @@ _FREE = {
 """Fields of a flow that hosts, sockets or the relay follow; any other must be what it is if nobody writes it."""
 
 
+def on_linux() -> bool:
+    """Whether this build has a live backend."""
+    return hasattr(_core, "Live")
+
+
 def missing() -> str | None:
     """Why this process cannot run anything live, if it cannot."""
-    if not hasattr(_core, "Live"):
+    if not on_linux():
         return "the live backend needs Linux"
-    check = json.loads(_core.live_check())
-    if reason := check["namespaces"]:
-        return str(reason)
-    return f"/dev/net/tun cannot be opened: {check['tun']}" if check["tun"] else None
+    reason: str | None = check()["hosts"]
+    return reason
+
+
+def check() -> dict[str, Any]:
+    """What this machine can do.
+
+    `kernel`, `processors`, `hosts` (why there can be none), `capabilities`, `real_time`, `laws`, `mptcp`.
+    """
+    found: dict[str, Any] = json.loads(_core.live_check())
+    return found
+
+
+def round_trips(rtt_s: float, count: int) -> list[float]:
+    """RTTs in s of `count` echoes, 5 ms apart, over an idle path of `rtt_s`."""
+    return _core.live_round_trips(rtt_s, count)
 
 
 def refuse(scenario: Scenario) -> list[str]:
     """Each field that no kernel follows, or not this one."""
-    return list(_beyond(scenario)) if hasattr(_core, "Live") else ["the live backend needs Linux"]
+    return list(_beyond(scenario)) if on_linux() else ["the live backend needs Linux"]
 
 
 def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dict[str, Any]:
@@ -109,7 +126,7 @@ def _plain(law: str) -> dict[str, Any]:
 def _beyond_in_law(where: str, flow: dict[str, Any], plain: dict[str, Any]) -> Iterator[str]:
     name = flow["cc"]["name"]
     if not _core.live_law(name):
-        has = ", ".join(json.loads(_core.live_check())["laws"])
+        has = ", ".join(check()["laws"])
         yield (
             f'{where}.cc: this kernel has no "{name}"; it has {has} (sysctl net.ipv4.tcp_available_congestion_control;'
             " others may come as modules, tcp_<name>)"

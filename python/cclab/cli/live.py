@@ -1,0 +1,80 @@
+"""`cclab live`: what this machine can do for the live backend, and how exact it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+_RTTS_MS = (1, 10, 50)
+_RATES_MBPS = (10, 100, 500)
+_ECHOES = 400
+
+
+@click.group(short_help="What this machine can do for live runs.")
+def live() -> None:
+    """The live backend: real kernels, our links between them (cclab run SCENARIO --backend live)."""
+
+
+@live.command(short_help="Say what there is, what is missing, and how exact it is.")
+@click.option("--accuracy", is_flag=True, help="Measure RTTs and goodputs, too; half a minute.")
+def check(accuracy: bool) -> None:
+    """Say in plain words what this machine can do for live runs, and what is missing."""
+    from cclab import console
+    from cclab.backends import live as backend
+    from cclab.errors import RunError
+
+    if not backend.on_linux():
+        raise RunError(str(backend.missing()))
+    missing = backend.missing()
+    table = console.table("Live runs", "What", "Here", "What for")
+    for row in _abilities(backend.check(), missing):
+        table.add_row(*row)
+    console.show(table)
+    if missing:
+        raise RunError(missing)
+    if accuracy:
+        _show_accuracy()
+
+
+def _abilities(found: dict[str, Any], missing: str | None) -> Iterator[tuple[str, str, str]]:
+    yield "kernel", f"Linux {found['kernel']}, {found['processors']} processors", ""
+    yield (
+        "capabilities",
+        ", ".join(found["capabilities"]) or "none",
+        "CAP_SYS_ADMIN and CAP_NET_ADMIN, or a user namespace",
+    )
+    yield "hosts", "no" if missing else "yes", "network namespaces with TUN devices: any live run"
+    yield "real time", "yes" if found["real_time"] else "no", "CAP_SYS_NICE: on time also on a busy machine"
+    yield "congestion controls", ", ".join(found["laws"]), "others may come as modules, tcp_<name>"
+    yield "MPTCP", "yes" if found["mptcp"] else "no", "flows with paths"
+
+
+def _show_accuracy() -> None:
+    import cclab
+    from cclab import console
+    from cclab.backends import live as backend
+    from cclab.errors import RunError
+
+    table = console.table("RTT of an idle path (ms)", "Wanted", "Least", "Median", "99 %", "Worst", "Median is off by")
+    for ms in _RTTS_MS:
+        found = sorted(1e3 * rtt_s for rtt_s in backend.round_trips(ms * 1e-3, _ECHOES))
+        figures = [found[int(share * (len(found) - 1))] for share in (0.0, 0.5, 0.99, 1.0)]
+        table.add_row(str(ms), *(f"{rtt:.3f}" for rtt in figures), f"{figures[1] - ms:+.3f}")
+    console.show(table)
+    table = console.table("Goodput of CUBIC, 20 ms (Mbit/s)", "Rate", "Most", "Goodput", "Off by", "Late by, 99 %")
+    for mbps in _RATES_MBPS:
+        network = {"rate": f"{mbps} Mbit/s", "rtt": "20 ms"}
+        given = {"duration": "7 s", "warmup": "2 s", "network": network, "flows": [{"cc": "cubic"}]}
+        most = mbps * 1448 / 1500
+        try:
+            result = cclab.Scenario.from_dict(given).run(backend="live")
+        except RunError as error:
+            table.add_row(str(mbps), f"{most:.3f}", "–", str(error), "")
+            continue
+        goodput, late = result.rows("flows")[0]["goodput_bps"] / 1e6, (result.stamp or {})["lateness_p99_s"] * 1e6
+        table.add_row(
+            str(mbps), f"{most:.3f}", f"{goodput:.3f}", f"{100 * (goodput / most - 1):+.3f} %", f"{late:.0f} µs"
+        )
+    console.show(table)

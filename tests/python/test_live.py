@@ -1,0 +1,271 @@
+"""Real kernels between our links. What needs leave to make network namespaces is skipped where there is none, with the reason."""
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import cclab
+from cclab.backends import live
+
+MISSING = live.missing()
+needs_hosts = pytest.mark.skipif(MISSING is not None, reason=f"live: {MISSING}")
+PAYLOAD = 1448 / 1500  # of a packet of 1500 bytes with timestamps
+
+
+def scenario(duration="3 s", warmup="1 s", flows=({"cc": "cubic"},), record=None, **network):
+    network = {"rate": "10 Mbit/s", "rtt": "20 ms", **network}
+    given = {"duration": duration, "warmup": warmup, "network": network, "flows": list(flows)}
+    return cclab.Scenario.from_dict(given | ({"record": record} if record else {}))
+
+
+def run(wanted):
+    """A live run; once more where the machine was too busy for the first."""
+    try:
+        return wanted.run(backend="live")
+    except cclab.RunError as error:
+        if "could not keep up" not in str(error):
+            raise
+        return wanted.run(backend="live")
+
+
+def flow(result, number=0):
+    return result.rows("flows")[number]
+
+
+def link(result, name="bottleneck"):
+    return next(row for row in result.rows("links") if row["name"] == name)
+
+
+# --- What it measures ------------------------------------------------------------------------------------------------
+
+
+@needs_hosts
+@pytest.mark.parametrize("mbps", [10, 100])
+def test_goodput_is_the_rate_of_the_link(mbps):
+    result = run(scenario(rate=f"{mbps} Mbit/s", duration="5 s", warmup="2 s"))
+    assert flow(result)["goodput_bps"] == pytest.approx(mbps * 1e6 * PAYLOAD, rel=0.005)
+    assert link(result)["utilisation"] == pytest.approx(1, rel=0.002)
+    assert flow(result)["rtt_min_s"] >= 0.020
+    assert flow(result)["packets_received"] * 1500 * 8 == pytest.approx(
+        flow(result)["throughput_bps"] * flow(result)["measured_s"], rel=1e-3
+    )
+
+
+@needs_hosts
+def test_round_trips_are_those_of_the_path():
+    for rtt_s in (0.001, 0.010):
+        found = live.round_trips(rtt_s, 101)
+        assert min(found) >= rtt_s
+        assert statistics.median(found) == pytest.approx(rtt_s, abs=0.0003)
+
+
+@needs_hosts
+def test_packets_are_as_long_as_in_the_simulator():
+    for flows in ([{"cc": "reno"}], [{"cc": "reno", "timestamps": False, "packet_size": "1000 B"}]):
+        wanted = scenario(duration="2 s", warmup="0 s", flows=flows)
+        real, simulated = run(wanted), wanted.run()
+        length = [
+            flow(r)["throughput_bps"] * flow(r)["measured_s"] / 8 / flow(r)["packets_received"]
+            for r in (real, simulated)
+        ]
+        assert length[0] == pytest.approx(length[1], rel=1e-3)
+        assert flow(real)["segments_sent"] == pytest.approx(flow(simulated)["segments_sent"], rel=0.03)
+
+
+@needs_hosts
+def test_flows_of_several_laws_and_datagrams_share_a_link():
+    flows = [
+        {"cc": "cubic", "rtt": "30 ms"},
+        {"cc": "reno", "direction": "reverse"},
+        {"kind": "cbr", "rate": "3 Mbit/s"},
+    ]
+    result = run(scenario(duration="4 s", flows=flows, queue={"limit": "60 packets"}))
+    cubic, reno, datagrams = result.rows("flows")
+    assert link(result)["utilisation"] > 0.95  # (what acknowledges the reverse flow travels there, too)
+    assert cubic["throughput_bps"] > 5e6
+    assert datagrams["throughput_bps"] == pytest.approx(3e6, rel=0.05)
+    assert datagrams["cc"] == "udp"
+    assert datagrams["goodput_bps"] == pytest.approx(datagrams["throughput_bps"] * 1472 / 1500, rel=1e-3)
+    assert reno["goodput_bps"] > 8e6
+    assert cubic["rtt_min_s"] >= 0.030
+
+
+@needs_hosts
+def test_transfers_start_end_and_take_as_long_as_they_must():
+    flows = [{"cc": "reno", "size": "100 kB", "start": "500 ms"}, {"cc": "reno", "start": "1 s", "stop": "1500 ms"}]
+    result = run(scenario(duration="2 s", warmup="0 s", flows=flows, record={"samples": "10 ms"}))
+    transfer, stopped = result.rows("flows")
+    # 70 segments by 10, 20, 40 in three windows, a handshake before: at least four round trips, or the rate of the link
+    assert 0.080 < transfer["fct_s"] < 0.250
+    assert 0.060 < transfer["fct_receiver_s"] < transfer["fct_s"]
+    assert transfer["delivered_bytes"] == 100_000
+    assert transfer["goodput_bps"] == pytest.approx(8e5 / transfer["measured_s"])
+    assert stopped["measured_s"] == pytest.approx(0.5 - 0.020, abs=0.01)
+    times = [row["time_s"] for row in result.rows("samples") if row["flow"] == stopped["label"]]
+    assert times
+    assert min(times) >= 1.0
+    assert max(times) <= 1.52
+
+
+@needs_hosts
+def test_a_step_marks_and_the_kernel_answers():
+    network = {"queue": {"discipline": "step", "threshold": "20 packets"}}
+    result = run(scenario(flows=[{"cc": "reno", "ecn": True}], **network))
+    assert link(result)["marks"] > 3
+    assert link(result)["drops"] == 0
+    assert flow(result)["segments_retransmitted"] == 0
+    assert flow(result)["recoveries"] == 0
+    assert flow(result)["cwnd_max_segments"] < 60
+
+
+@needs_hosts
+def test_what_the_links_do_comes_from_the_same_network():
+    halved = {"schedule": [{"at": "2 s", "rate": "5 Mbit/s"}]}
+    assert flow(run(scenario(warmup="2 s", duration="4 s", **halved)))["goodput_bps"] == pytest.approx(
+        5e6 * PAYLOAD, rel=0.03
+    )
+    burst = {"loss": {"data": {"packets": list(range(500, 510))}}}
+    lost = run(scenario(warmup="0 s", **burst))
+    assert flow(lost)["packets_lost"] == 10 + link(lost)["drops"]
+    assert flow(lost)["segments_retransmitted"] >= 10
+    many = {
+        "jitter": {"max": "2 ms"},
+        "duplicate": "5%",
+        "queue": {"discipline": "codel"},
+        "reorder": {"probability": "1%", "delay": "9 ms"},
+    }
+    assert flow(run(scenario(**many)))["goodput_bps"] > 1e6
+
+
+# --- What it refuses -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not live.on_linux(), reason="no Linux")
+def test_what_no_kernel_does_is_refused_by_field():
+    flows = [
+        {"cc": {"name": "cubic", "beta": 0.5}},
+        {"cc": "muzha"},
+        {"cc": "reno", "initial_window": 3, "rto": {"initial": "3 s"}},
+        {"kind": "cbr", "rate": "1 Mbit/s", "send_jitter": "1 ms"},
+    ]
+    with pytest.raises(cclab.ScenarioError) as caught:
+        scenario(flows=flows, record={"packets": "table"}).run(backend="live")
+    lines = str(caught.value).splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        "record.packets", "flows[0].cc.beta", "flows[1].cc", "flows[2].initial_window", "flows[2].rto.initial",
+        "flows[3].send_jitter",
+    ]  # fmt: skip
+    assert 'no "muzha"; it has ' in lines[2]
+    assert "net.ipv4.tcp_available_congestion_control" in lines[2]
+    assert 'it is "1 s" there' in lines[4]
+    assert "it is 10 there" in lines[3]
+
+
+def test_elsewhere_it_says_what_it_needs(monkeypatch):
+    monkeypatch.delattr("cclab._core.Live", raising=False)
+    with pytest.raises(cclab.ScenarioError, match="needs Linux"):
+        scenario().run(backend="live")
+
+
+# --- What it leaves --------------------------------------------------------------------------------------------------
+
+
+def own_namespace():
+    """Interfaces, routes and every sysctl of the net of this process's own namespace."""
+    told = {path: Path(path).read_text() for path in ("/proc/net/route", "/proc/net/if_inet6") if Path(path).exists()}
+    told["dev"] = "\n".join(line.split(":")[0] for line in Path("/proc/net/dev").read_text().splitlines())
+    for path in sorted(Path("/proc/sys/net").rglob("*")):
+        if path.is_file() and "stable_secret" not in path.name:
+            try:
+                told[str(path)] = path.read_text()
+            except OSError:
+                continue
+    return told
+
+
+def namespaces():
+    """Every network namespace that any process or descriptor holds."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        for place in [process / "ns" / "net", *process.glob("task/*/ns/net"), *process.glob("fd/*")]:
+            try:
+                if (name := os.readlink(place)).startswith("net:"):
+                    found.add(name)
+            except OSError:
+                continue
+    return found
+
+
+LONG = """duration = "60 s"
+network = { rate = "10 Mbit/s", rtt = "20 ms" }
+flows = [{ cc = "cubic", count = 3 }]
+"""
+
+
+@needs_hosts
+def test_the_machine_is_as_before():
+    before = own_namespace(), namespaces()
+    run(
+        scenario(
+            duration="1 s", warmup="0 s", flows=[{"cc": "cubic", "ecn": True, "sack": False, "recovery": "newreno"}]
+        )
+    )
+    with pytest.raises(cclab.RunError):
+        run(scenario(duration="1 s", warmup="0 s", flows=[{"cc": "cubic", "rto": {"max": "121 s"}}]))
+    assert (own_namespace(), namespaces()) == before
+
+
+@needs_hosts
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_of_a_run_that_is_ended(end, tmp_path):
+    before = own_namespace(), namespaces()
+    (tmp_path / "long.toml").write_text(LONG)
+    command = [sys.executable, "-m", "cclab", "run", "long.toml", "--backend", "live"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    deadline = time.monotonic() + 60
+    while len(namespaces()) < len(before[1]) + 6:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(end)
+    start = time.monotonic()
+    status = process.wait(20)
+    assert time.monotonic() - start < 3
+    assert status == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[end]
+    deadline = time.monotonic() + 10  # the kernel takes namespaces away in its own time
+    while (own_namespace(), namespaces()) != before:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+# --- What it tells ---------------------------------------------------------------------------------------------------
+
+
+@needs_hosts
+def test_the_stamp_goes_with_the_result(tmp_path, cli):
+    result = run(scenario(duration="1 s", warmup="0 s"))
+    assert result.stamp["drops"] == 0
+    assert 0 <= result.stamp["lateness_p50_s"] <= result.stamp["lateness_p99_s"]
+    assert result.stamp["sysctls"]["ipv4.tcp_sack"] == "1"
+    assert result.stamp["kernel"] == os.uname().release
+    result.save(tmp_path / "r")
+    assert cclab.Result.load(tmp_path / "r").stamp == result.stamp
+    assert "packets left late by" in live.remark(result)
+    assert json.dumps(result.json())
+
+
+@pytest.mark.skipif(not live.on_linux(), reason="no Linux")
+def test_check_says_what_there_is(cli):
+    status, out, err = cli("live", "check")
+    assert os.uname().release in out
+    assert "reno" in out
+    assert "CAP_" in out
+    assert (status, MISSING is None) in [(0, True), (1, False)]
+    assert (MISSING or "") in err
