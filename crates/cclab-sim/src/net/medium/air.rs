@@ -20,19 +20,19 @@ pub(super) const UNNUMBERED: u32 = u32::MAX;
 pub(super) struct Arrival {
     pub(super) start: Time,
     pub(super) end: Time,
+    /// Until when others are to be silent, if they understand it; its end where it is for this station.
+    pub(super) reserved: Time,
     /// W.
     pub(super) power: f64,
-    /// Its duration field, ns.
-    pub(super) nav: u32,
-    /// The station that it is for, or [`EVERYBODY`].
-    pub(super) to: u32,
     /// The transmission, if this station is asked whether it got it.
     pub(super) number: u32,
+    /// Whether it is for this station, or for all.
+    pub(super) mine: bool,
 }
 
 /// No frame.
 const NONE: Arrival =
-    Arrival { start: Time::NEVER, end: Time::ZERO, power: 0.0, nav: 0, to: EVERYBODY, number: UNNUMBERED };
+    Arrival { start: Time::NEVER, end: Time::NEVER, reserved: Time::ZERO, power: 0.0, number: UNNUMBERED, mine: false };
 
 /// What becomes of the frame in reception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,61 +73,62 @@ impl Receptions {
 
 /// The receiver of a station, its carrier sense and its back-off: what a frame touches wherever it is sensed, in four lines of
 /// memory.
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(super) struct Ear {
-    me: u32,
+    /// When there has been no frame but the next, and that is over: at once if there is none, never if others are known of.
+    alone: Time,
     /// The frame that begins next, or [`NONE`].
     next: Arrival,
-    /// Those that begin after it, in order; few, for all of them are on their way here.
-    later: Vec<Arrival>,
-    /// The frame in reception, or the last one.
-    frame: Arrival,
-    state: State,
-    /// The frame that was received last, until it is asked for.
-    heard: u32,
-    /// The frame that was lost last because the station was sending.
-    deaf: u32,
+    /// The last frame that began ends then, also one that another frame drowned and that is to be waited for.
+    until: Time,
     /// The medium is reserved until then.
     pub(super) nav: Time,
-    /// A frame that could not be understood is waited for until then (the standard's; ns-2 puts that into the NAV).
-    resync: Time,
-    /// The end of a frame that was drowned by another one (likewise).
-    drowned: Time,
-    /// The station's own frame is on the air until then …
-    pub(super) sending: Time,
     /// … and it waits for the answer until then.
     pub(super) engaged: Time,
+    /// The station's own frame is on the air until then …
+    pub(super) sending: Time,
+    /// A frame that could not be understood is waited for until then (the standard's; ns-2 puts that into the NAV).
+    resync: Time,
     /// How long nothing of that was so, up to the last time that something began.
     idle: Duration,
     /// Slots of the back-off that are left.
     slots: Option<u32>,
-    /// When they were drawn.
-    drawn: Time,
+    /// The frame that was received last, until it is asked for.
+    heard: u32,
+    state: State,
     /// Frames that were sent here.
     came: u64,
     pub(super) counts: Receptions,
+    /// Those that begin after the next one, in order; few, for all of them are on their way here.
+    later: Vec<Arrival>,
+    /// When the slots were drawn.
+    drawn: Time,
+    /// The frame in reception.
+    frame: Arrival,
+    /// The frame that was lost last because the station was sending.
+    deaf: u32,
 }
 
 impl Ear {
-    pub(super) fn new(me: u32) -> Ear {
+    pub(super) fn new() -> Ear {
         Ear {
-            me,
+            alone: Time::ZERO,
             next: NONE,
-            later: Vec::new(),
-            frame: NONE,
-            state: State::Quiet,
-            heard: UNNUMBERED,
-            deaf: UNNUMBERED,
+            until: Time::ZERO,
             nav: Time::ZERO,
-            resync: Time::ZERO,
-            drowned: Time::ZERO,
-            sending: Time::ZERO,
             engaged: Time::ZERO,
+            sending: Time::ZERO,
+            resync: Time::ZERO,
             idle: Duration::ZERO,
             slots: None,
-            drawn: Time::ZERO,
+            heard: UNNUMBERED,
+            state: State::Quiet,
             came: 0,
             counts: Receptions::default(),
+            later: Vec::new(),
+            drawn: Time::ZERO,
+            frame: NONE,
+            deaf: UNNUMBERED,
         }
     }
 
@@ -135,7 +136,24 @@ impl Ear {
     #[inline(always)]
     pub(super) fn push(&mut self, now: Time, arrival: Arrival, timing: &Timing) {
         self.came += 1;
+        if self.alone <= now {
+            if self.next.start < Time::NEVER {
+                self.pass(timing);
+            }
+            (self.alone, self.next) = (arrival.end, arrival);
+        } else {
+            self.line_up(now, arrival, timing);
+        }
+    }
+
+    #[inline(never)]
+    fn line_up(&mut self, now: Time, arrival: Arrival, timing: &Timing) {
         self.live(now, timing);
+        self.insert(arrival);
+        self.look_ahead();
+    }
+
+    fn insert(&mut self, arrival: Arrival) {
         if self.next.start <= arrival.start {
             let place = self.later.partition_point(|other| other.start <= arrival.start);
             return self.later.insert(place, arrival);
@@ -150,44 +168,66 @@ impl Ear {
     /// Lives through what has begun before `now` and ended by then. At one instant ends come before beginnings.
     #[inline(never)]
     pub(super) fn settle(&mut self, now: Time, timing: &Timing) {
-        self.live(now, timing);
+        if self.alone > now {
+            self.live(now, timing);
+            self.look_ahead();
+        } else if self.next.start < Time::NEVER {
+            self.pass(timing);
+            (self.alone, self.next) = (Time::ZERO, NONE);
+        }
     }
 
-    #[inline(always)]
+    #[inline]
     fn live(&mut self, now: Time, timing: &Timing) {
         loop {
             if self.state != State::Quiet && self.frame.end <= self.next.start {
                 if self.frame.end > now {
                     return;
                 }
-                let state = std::mem::replace(&mut self.state, State::Quiet);
-                self.end(self.frame, state, timing);
+                let (frame, state) = (self.frame, std::mem::replace(&mut self.state, State::Quiet));
+                self.end(&frame, state, timing);
             } else if self.next.start < now {
                 let arrival = self.next;
-                match self.later.is_empty() {
-                    true => self.next.start = Time::NEVER,
-                    false => self.next = self.later.remove(0),
-                }
-                if self.state != State::Quiet {
-                    self.overlap(arrival, timing);
-                    continue;
-                }
-                self.stop_counting(arrival.start, timing);
-                let state = match () {
-                    () if arrival.start < self.sending => State::Deaf,
-                    () if arrival.power < timing.receive => State::Weak,
-                    () => State::Good,
-                };
-                if arrival.end <= now && arrival.end <= self.next.start {
-                    // As nearly all of them do, it comes and goes alone.
-                    self.frame.end = arrival.end;
-                    self.end(arrival, state, timing);
+                self.next = if self.later.is_empty() { NONE } else { self.later.remove(0) };
+                if self.state == State::Quiet {
+                    self.state = self.begin(&arrival, timing);
+                    self.frame = arrival;
                 } else {
-                    (self.frame, self.state) = (arrival, state);
+                    self.overlap(arrival, timing);
                 }
             } else {
                 return;
             }
+        }
+    }
+
+    /// Notes when the next frame has come and gone, as nearly all of them do, alone.
+    #[inline]
+    fn look_ahead(&mut self) {
+        self.alone = match () {
+            () if self.state != State::Quiet || !self.later.is_empty() => Time::NEVER,
+            () if self.next.start == Time::NEVER => Time::ZERO,
+            () => self.next.end,
+        };
+    }
+
+    /// Lives through a next frame that has come and gone alone.
+    #[inline(always)]
+    fn pass(&mut self, timing: &Timing) {
+        let frame = self.next;
+        let state = self.begin(&frame, timing);
+        self.end(&frame, state, timing);
+    }
+
+    /// A frame begins while there is no other.
+    #[inline(always)]
+    fn begin(&mut self, frame: &Arrival, timing: &Timing) -> State {
+        self.stop_counting(frame.start, timing);
+        self.until = self.until.max(frame.end);
+        match () {
+            () if frame.start < self.sending => State::Deaf,
+            () if frame.power < timing.receive => State::Weak,
+            () => State::Good,
         }
     }
 
@@ -200,10 +240,11 @@ impl Ear {
             if timing.eifs_in_nav {
                 self.nav = self.nav.max(now + timing.eifs + (arrival.end - now));
             } else {
-                self.drowned = self.drowned.max(arrival.end);
+                self.until = self.until.max(arrival.end);
             }
         } else {
             // Both are lost; the one that ends last is followed to its end.
+            self.until = self.until.max(arrival.end);
             let longer = arrival.end > self.frame.end;
             let gone = if longer { std::mem::replace(&mut self.frame, arrival) } else { arrival };
             self.count_lost(&gone, State::Collided, timing);
@@ -213,32 +254,26 @@ impl Ear {
 
     /// The frame in reception ends.
     #[inline(always)]
-    fn end(&mut self, frame: Arrival, state: State, timing: &Timing) {
-        let now = frame.end;
-        if now < self.sending {
+    fn end(&mut self, frame: &Arrival, state: State, timing: &Timing) {
+        if state == State::Good && frame.end >= self.sending {
+            self.resync = Time::ZERO;
+            self.heard = frame.number;
+            self.nav = self.nav.max(frame.reserved);
+            *if frame.mine { &mut self.counts.received } else { &mut self.counts.overheard } += 1;
+        } else if frame.end < self.sending {
             // The station heard nothing of it.
-            return self.count_lost(&frame, State::Deaf, timing);
-        }
-        if state != State::Good {
-            self.count_lost(&frame, state, timing);
-            if timing.eifs_in_nav {
-                self.nav = self.nav.max(now + timing.eifs);
-            } else {
-                self.resync = now + (timing.eifs.saturating_sub(timing.difs));
-            }
-            return;
-        }
-        self.resync = Time::ZERO;
-        self.heard = frame.number;
-        if frame.to == self.me || frame.to == EVERYBODY {
-            self.counts.received += 1;
+            self.count_lost(frame, State::Deaf, timing);
         } else {
-            self.counts.overheard += 1;
-            self.nav = self.nav.max(now + Duration(u64::from(frame.nav)));
+            self.count_lost(frame, state, timing);
+            if timing.eifs_in_nav {
+                self.nav = self.nav.max(frame.end + timing.eifs);
+            } else {
+                self.resync = frame.end + timing.eifs.saturating_sub(timing.difs);
+            }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn count_lost(&mut self, frame: &Arrival, state: State, timing: &Timing) {
         *match state {
             _ if frame.power < timing.receive => &mut self.counts.sensed,
@@ -265,7 +300,7 @@ impl Ear {
     /// From when on nothing that the station knows of keeps it from counting.
     #[inline]
     fn quiet_from(&self) -> Time {
-        self.frame.end.max(self.nav).max(self.engaged).max(self.resync).max(self.drowned)
+        self.until.max(self.nav).max(self.engaged).max(self.resync)
     }
 
     /// Whether the medium is free, as far as is known.
@@ -279,17 +314,24 @@ impl Ear {
     }
 
     /// Something begins: whole slots that have passed are subtracted.
-    #[inline]
+    #[inline(always)]
     fn stop_counting(&mut self, now: Time, timing: &Timing) {
         let quiet = self.quiet_from();
-        if now <= quiet {
-            return;
+        if now > quiet {
+            self.idle.0 += now.0 - quiet.0;
+            if self.slots.is_some() {
+                self.subtract(now, quiet, timing);
+            }
         }
-        self.idle += now - quiet;
-        if let Some(end) = self.backoff_end(timing) {
-            let counted = now.since(quiet.max(self.drawn) + timing.difs).0 / timing.slot.0;
-            self.slots = if now >= end { None } else { self.slots.map(|slots| slots - counted as u32) };
-        }
+    }
+
+    /// Subtracts the slots that have passed since it was `quiet`.
+    #[inline(never)]
+    fn subtract(&mut self, now: Time, quiet: Time, timing: &Timing) {
+        let Some(slots) = self.slots else { return };
+        let from = quiet.max(self.drawn) + timing.difs;
+        let over = now >= from + timing.slot * u64::from(slots);
+        self.slots = (!over).then(|| slots - (now.since(from).0 / timing.slot.0) as u32);
     }
 
     /// The station begins to send, until `end`, and waits for an answer until `engaged`. A frame in reception is lost.
@@ -330,7 +372,7 @@ impl Ear {
         if self.resync <= now {
             return Some(end);
         }
-        let quiet = self.frame.end.max(self.nav).max(self.engaged).max(self.drowned).max(self.drawn).max(now);
+        let quiet = self.until.max(self.nav).max(self.engaged).max(self.drawn).max(now);
         Some(end.min(quiet + timing.difs + timing.slot * u64::from(self.slots?)))
     }
 
@@ -363,19 +405,19 @@ mod tests {
         Time(us * 1000)
     }
 
-    /// Station 7.
-    fn ear() -> Ear {
-        Ear::new(7)
+    /// A frame for another station from `start` to `end` (µs), which reserves the medium for another 500.
+    fn frame(start: u64, end: u64, power: f64) -> Arrival {
+        Arrival { start: us(start), end: us(end), reserved: us(end + 500), power, number: UNNUMBERED, mine: false }
     }
 
-    /// A frame for station 3 from `start` to `end` (µs), which reserves the medium for another 500.
-    fn frame(start: u64, end: u64, power: f64) -> Arrival {
-        Arrival { start: us(start), end: us(end), power, nav: 500_000, to: 3, number: UNNUMBERED }
+    /// One that reserves nothing.
+    fn alone(start: u64, end: u64, power: f64) -> Arrival {
+        Arrival { reserved: us(end), ..frame(start, end, power) }
     }
 
     /// What becomes of these frames, and when the medium is free again.
     fn hears(rule: Backoff, frames: &[Arrival]) -> (Receptions, Time) {
-        let (mut ear, timing) = (ear(), timing(rule));
+        let (mut ear, timing) = (Ear::new(), timing(rule));
         frames.iter().for_each(|frame| ear.push(Time::ZERO, *frame, &timing));
         ear.settle(us(100_000), &timing);
         assert!(ear.adds_up());
@@ -387,7 +429,7 @@ mod tests {
         let one = Receptions { overheard: 1, ..Receptions::default() };
         assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, STRONG)]), (one, us(610)));
         // one that is to stay silent for longer is not let go by a shorter one
-        let short = Arrival { nav: 1000, ..frame(150, 200, STRONG) };
+        let short = Arrival { reserved: us(201), ..frame(150, 200, STRONG) };
         assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, STRONG), short]).1, us(610));
     }
 
@@ -398,7 +440,7 @@ mod tests {
         let one = Receptions { sensed: 1, ..Receptions::default() };
         assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, WEAK)]), (one, us(110 + 364)));
         assert_eq!(hears(Backoff::Standard, &[frame(10, 110, WEAK)]), (one, us(110 + 364 - 50)));
-        let good = Arrival { nav: 0, ..frame(120, 150, STRONG) };
+        let good = alone(120, 150, STRONG);
         assert_eq!(hears(Backoff::Standard, &[frame(10, 110, WEAK), good]).1, us(150));
         assert_eq!(hears(Backoff::Ns2, &[frame(10, 110, WEAK), good]).1, us(474));
     }
@@ -407,7 +449,7 @@ mod tests {
     #[test]
     fn a_stronger_frame_survives_if_it_came_first() {
         let found = Receptions { overheard: 1, collided: 1, ..Receptions::default() };
-        let nav = Arrival { nav: 0, ..frame(10, 110, 10.0 * STRONG) };
+        let nav = alone(10, 110, 10.0 * STRONG);
         assert_eq!(hears(Backoff::Ns2, &[nav, frame(50, 250, STRONG)]), (found, us(50 + 364 + 200)));
         assert_eq!(hears(Backoff::Standard, &[nav, frame(50, 250, STRONG)]), (found, us(250)));
         // a weak one may be drowned too
@@ -438,7 +480,7 @@ mod tests {
         for frames in
             [[frame(10, 400, STRONG), frame(500, 501, STRONG)], [frame(210, 400, STRONG), frame(500, 501, STRONG)]]
         {
-            let (mut ear, timing) = (ear(), timing(Backoff::Ns2));
+            let (mut ear, timing) = (Ear::new(), timing(Backoff::Ns2));
             frames.iter().for_each(|frame| ear.push(Time::ZERO, *frame, &timing));
             ear.settle(us(200), &timing);
             ear.send(us(200), us(300), us(300), &timing);
@@ -448,7 +490,7 @@ mod tests {
             assert_eq!(ear.counts, Receptions { deaf: 1, overheard: 1, ..Receptions::default() });
         }
         // of what ends meanwhile it has no idea
-        let (mut ear, timing) = (ear(), timing(Backoff::Ns2));
+        let (mut ear, timing) = (Ear::new(), timing(Backoff::Ns2));
         ear.push(Time::ZERO, frame(210, 290, STRONG), &timing);
         ear.send(us(200), us(300), us(300), &timing);
         ear.settle(us(450), &timing);
@@ -460,14 +502,14 @@ mod tests {
     #[test]
     fn a_backoff_counts_whole_slots() {
         let timing = timing(Backoff::Ns2);
-        let mut ear = ear();
+        let mut ear = Ear::new();
         ear.draw(us(100), 10);
         assert_eq!(ear.backoff_end(&timing), Some(us(350)));
         ear.push(us(100), frame(350, 360, STRONG), &timing);
         ear.settle(us(350), &timing);
         assert!(ear.is_idle(us(350)) && ear.backoff_end(&timing) == Some(us(350)));
         // busy from 219 µs on: DIFS and three slots have passed; seven and DIFS follow the reservation
-        let mut ear = super::Ear::new(7);
+        let mut ear = Ear::new();
         ear.draw(us(100), 10);
         ear.push(us(100), frame(219, 300, STRONG), &timing);
         ear.settle(us(230), &timing);
@@ -482,7 +524,7 @@ mod tests {
     /// A station that nobody looks at does not gather frames for ever.
     #[test]
     fn what_is_past_is_forgotten() {
-        let (mut ear, timing) = (ear(), timing(Backoff::Ns2));
+        let (mut ear, timing) = (Ear::new(), timing(Backoff::Ns2));
         for i in 0..10_000 {
             ear.push(us(100 * i), frame(100 * i, 100 * i + 50, STRONG), &timing);
         }

@@ -167,9 +167,9 @@ pub(super) struct Station {
 }
 
 impl Station {
-    pub(super) fn new(me: usize, mac: &Mac, queue: InterfaceQueue, rng: Stream) -> Station {
+    pub(super) fn new(mac: &Mac, queue: InterfaceQueue, rng: Stream) -> Station {
         Station {
-            ear: Ear::new(me as u32),
+            ear: Ear::new(),
             queue,
             arp: Arp::default(),
             service: None,
@@ -431,34 +431,40 @@ impl Medium {
         if self.stations.len() > FEW_STATIONS {
             neighbours.iter().for_each(|n| prefetch(&self.stations[n.station as usize].ear, size_of::<Ear>()));
         }
+        let in_doubt = self.shadows.is_some() || lost || (self.noise.is_some() && data.is_some());
         for neighbour in neighbours {
-            let start = now + Duration(u64::from(neighbour.delay));
+            let station = neighbour.station;
+            let mine = station == to || to == EVERYBODY;
             let mut power = neighbour.power;
-            if let Some(rng) = &mut self.shadows {
-                power *= self.radio.shadow(rng);
-                if power < self.radio.sense {
-                    continue;
+            if in_doubt {
+                if let Some(rng) = &mut self.shadows {
+                    power *= self.radio.shadow(rng);
+                    if power < self.radio.sense {
+                        continue;
+                    }
+                }
+                if lost && station == to {
+                    power = power.min(weak);
+                }
+                if (mine || for_all)
+                    && power >= self.timing.receive
+                    && let (Some(noise), Some((rate, bytes))) = (&mut self.noise, data)
+                    && noise.spoils(self.mac.phy, rate, bytes, power)
+                {
+                    lost |= station == to;
+                    power = weak;
                 }
             }
-            if lost && neighbour.station == to {
-                power = power.min(weak);
+            let start = Time(now.0 + u64::from(neighbour.delay));
+            let end = Time(start.0 + airtime.0);
+            let mut asked = UNNUMBERED;
+            if (mine || for_all) && power >= self.timing.receive {
+                asked = number;
+                transmission.ears.push((end, station));
             }
-            let end = start + airtime;
-            let mut concerned = (neighbour.station == to || for_all) && power >= self.timing.receive;
-            if concerned
-                && let (Some(noise), Some((rate, bytes))) = (&mut self.noise, data)
-                && noise.spoils(self.mac.phy, rate, bytes, power)
-            {
-                lost |= neighbour.station == to;
-                power = weak;
-                concerned = false;
-            }
-            if concerned {
-                transmission.ears.push((end, neighbour.station));
-            }
-            let number = if concerned { number } else { UNNUMBERED };
-            let arrival = Arrival { start, end, power, nav: nav.0 as u32, to, number };
-            self.stations[neighbour.station as usize].ear.push(now, arrival, &self.timing);
+            let reserved = Time(end.0 + if mine { 0 } else { nav.0 });
+            let arrival = Arrival { start, end, reserved, power, number: asked, mine };
+            self.stations[station as usize].ear.push(now, arrival, &self.timing);
         }
         if transmission.ears.len() > 1 {
             transmission.ears.sort_unstable();

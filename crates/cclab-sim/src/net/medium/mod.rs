@@ -249,7 +249,7 @@ impl Medium {
         let station = |(i, of): (usize, &config::Station)| {
             let queue = of.queue.as_ref().unwrap_or(&medium.queue);
             let rate = of.rate.unwrap_or(mac.data_rate);
-            Station::new(i, mac, InterfaceQueue::new(queue, rate, stream(i, "queue")), stream(i, "mac"))
+            Station::new(mac, InterfaceQueue::new(queue, rate, stream(i, "queue")), stream(i, "mac"))
         };
         let stations = medium.stations.iter().enumerate().map(station).collect::<Vec<_>>();
         Medium {

@@ -1,10 +1,11 @@
 //! Who hears whom: the cost of a frame grows with the neighbours in carrier-sense range, not with the number of stations.
 //!
 //! Stations that never move have their neighbours once. Others have candidates, who were near when all were last looked at; they
-//! are looked at again when one of them has moved by [`SLACK`]. Where candidates are is computed for every frame.
+//! are looked at again when one of them has moved by [`SLACK`]. Where candidates are is computed for every frame, from the legs that they
+//! are on.
 
 use super::StationId;
-use super::config::{Place, Radio};
+use super::config::{Leg, Place, Radio};
 use super::mobility::Cursor;
 use super::propagation::delay;
 use cclab_algo::{Duration, Time};
@@ -39,13 +40,43 @@ pub(super) struct Reach {
 /// Stations that move.
 struct Moving {
     cursors: Vec<Cursor>,
+    /// Their legs of the moment.
+    legs: Vec<Straight>,
     /// Where everybody was when last looked at, and who was near whom.
     places: Vec<Place>,
     candidates: Vec<Vec<u32>>,
     /// The neighbours of the station that was asked for last.
     list: Vec<Neighbour>,
-    /// Until when each station is sure to be near its place.
+    /// Until when each station is sure to be on its leg, and near its place.
     checks: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+/// A leg, or a rest, as what it takes to say where a station is. Times in ns.
+#[derive(Clone, Copy, Default)]
+struct Straight {
+    /// There the station is until then …
+    place: Place,
+    since: f64,
+    /// … from where on it runs, m/ns.
+    speed: Place,
+}
+
+impl Straight {
+    /// That of a leg from `now` to its end, or for ever.
+    fn new(leg: &Leg, now: Time) -> Straight {
+        if now >= leg.end {
+            return Straight { place: leg.to, ..Straight::default() };
+        }
+        let time = (leg.end.0 - leg.start.0).max(1) as f64;
+        let speed = Place { x: (leg.to.x - leg.from.x) / time, y: (leg.to.y - leg.from.y) / time };
+        Straight { place: leg.from, since: leg.start.0 as f64, speed }
+    }
+
+    #[inline(always)]
+    fn at(&self, now: f64) -> Place {
+        let time = if now > self.since { now - self.since } else { 0.0 };
+        Place { x: self.place.x + self.speed.x * time, y: self.place.y + self.speed.y * time }
+    }
 }
 
 impl Reach {
@@ -63,7 +94,8 @@ impl Reach {
         }
         if cursors.iter().any(Cursor::moves) {
             let (candidates, list, checks) = Default::default();
-            let mut moving = Moving { cursors, places, candidates, list, checks };
+            let legs = vec![Straight::default(); cursors.len()];
+            let mut moving = Moving { cursors, legs, places, candidates, list, checks };
             moving.look(Time::ZERO, range);
             reach.moving = Some(moving);
         }
@@ -73,13 +105,15 @@ impl Reach {
     /// A station as another one's neighbour, if a frame may be sensed there.
     #[inline(always)]
     fn neighbour(&self, station: u32, from: Place, to: Place) -> Option<Neighbour> {
-        let (x, y) = (to.x - from.x, to.y - from.y);
-        if x * x + y * y > self.range * self.range {
+        let distance = from.distance(to);
+        if distance > self.range {
             return None;
         }
-        let distance = from.distance(to);
         let power = self.radio.power_at(distance);
-        (power >= self.weakest).then(|| Neighbour { station, delay: delay(distance), power })
+        if power < self.weakest {
+            return None;
+        }
+        Some(Neighbour { station, delay: delay(distance), power })
     }
 
     /// Those that may sense a station at `now`, which is not before the last call.
@@ -95,14 +129,13 @@ impl Reach {
     fn locate(&mut self, now: Time, station: usize) -> &[Neighbour] {
         let Some(mut moving) = self.moving.take() else { return &[] };
         moving.check(now, self.range);
-        let Moving { cursors, candidates, list, .. } = &mut moving;
+        let Moving { legs, candidates, list, .. } = &mut moving;
+        let at = now.0 as f64;
+        let from = legs[station].at(at);
         list.clear();
-        let from = cursors[station].place(now);
-        for &to in &candidates[station] {
-            if let Some(neighbour) = self.neighbour(to, from, cursors[to as usize].place(now)) {
-                list.push(neighbour);
-            }
-        }
+        list.reserve(candidates[station].len());
+        let found = candidates[station].iter().map(|&to| self.neighbour(to, from, legs[to as usize].at(at)));
+        found.for_each(|neighbour| list.extend(neighbour));
         &self.moving.insert(moving).list
     }
 
@@ -144,11 +177,9 @@ impl Moving {
     /// Notes until when a station is sure to be near its place: the end of its leg, or before, when it may have come too far.
     fn watch(&mut self, now: Time, station: u32, range: f64) {
         let cursor = &mut self.cursors[station as usize];
-        if !cursor.moves() {
-            return;
-        }
         let here = cursor.place(now);
         let leg = cursor.leg(now);
+        self.legs[station as usize] = Straight::new(leg, now);
         let left = SLACK * range - here.distance(self.places[station as usize]);
         let speed = leg.speed();
         let enough = if speed > 0.0 { now.max(leg.start) + Duration::from_secs_f64(left / speed) } else { Time::NEVER };
