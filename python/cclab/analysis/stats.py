@@ -90,14 +90,17 @@ class Estimate:
         of = f" ({self.n} of {self.n + self.missing})" if self.missing else ""
         if not self.n or math.isnan(self.value):
             return f"–{of}"
-        value = f"{float(f'{self.value * scale:.{digits}g}'):g}"
+        value = f"{self.value * scale:.{digits}g}"
         if math.isnan(self.low):
-            return value + of
+            return f"{float(value):g}{of}"
         low, high = sorted(x * scale for x in (self.low, self.high))
         half = (high - low) / 2
+        if not 0 < half < math.inf:
+            return f"{float(value):g} ± {half:g}{of}"
+        places = max(1 - math.floor(math.log10(half)), 0)  # two digits of what is uncertain
         if abs((low + high) / 2 - self.value * scale) > 1e-6 * half:
-            return f"{value} [{low:.2g}, {high:.2g}]{of}"
-        return f"{value} ± {float(f'{half:.2g}'):g}{of}"
+            return f"{self.value * scale:.{places}f} [{low:.{places}f}, {high:.{places}f}]{of}"
+        return f"{self.value * scale:.{places}f} ± {half:.{places}f}{of}"
 
     def against(self, low: float, high: float, *, chance: bool = True) -> str:
         """Whether it is equivalent to what lies between two bounds, by two one-sided tests (Schuirmann 1987).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -110,14 +111,16 @@ def legend(words: dict[str, str]) -> str:
 
 
 def interval(row: dict[str, Any]) -> str:
-    """The interval of a comparison; one that is nothing beside the value is the value."""
+    """The ends of a comparison's interval, or half of it where it is too narrow to be seen in them."""
     from cclab.console import number
 
     if row["ci_low"] is None:
         return "–"
-    if row["ci_high"] - row["ci_low"] <= 1e-6 * abs(row["measured"]):
-        return "all the same"
-    return f"{number(row['ci_low'])} to {number(row['ci_high'])}"
+    low, high = number(row["ci_low"]), number(row["ci_high"])
+    if low != high:
+        return f"{low} to {high}"
+    half = (row["ci_high"] - row["ci_low"]) / 2
+    return f"± {number(half, 2)}" if half > 1e-9 * abs(row["measured"]) else "all the same"
 
 
 def runs(row: dict[str, Any]) -> str:
@@ -127,9 +130,9 @@ def runs(row: dict[str, Any]) -> str:
 
 def _cell(value: Any) -> str:
     """A cell of a table: a dash where there is nothing."""
-    from cclab.console import number
-
-    return number(value) if isinstance(value, float) or value is None else str(value)
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "–"
+    return f"{float(f'{value:.6g}'):.10g}" if isinstance(value, float) else str(value)
 
 
 def _found(study: Published, findings: Findings, context: Context) -> dict[str, Any]:
