@@ -165,7 +165,7 @@ def article_table(found: dict[tuple[str, str], list[dict[str, Any]]]) -> Table:
         values |= {"Session / mean single": list(map(ratio, rows)), "Flow 3 / flow 2": list(map(bias, rows))}
         for name, of in values.items():
             mean = stats.mean(of)
-            line[name if "/" in name else f"{name.capitalize()}, Mbit/s"] = f"{mean.value:.2f} ± {mean.half_width:.2f}"
+            line[name if "/" in name else f"{name.capitalize()}, Mbit/s"] = mean.brief()
             data.append({"experiment": experiment, "control": control, "what": name, "mean": mean.value, "low": mean.low,
                          "high": mean.high, "n": mean.n})  # fmt: skip
         line["Used"] = f"{stats.mean([r['utilisation'] for r in rows]).value:.1%}"
@@ -380,7 +380,7 @@ def goals_table(
                 "harm": "2: over a single flow",
                 "balance": "3: share of the worse path",
             }[goal]
-            line[heading] = f"{mean.value:.3f} ± {mean.half_width:.3f}"
+            line[heading] = mean.brief()
             data.append(
                 {"control": name, "goal": goal, "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n}
             )

@@ -221,8 +221,12 @@ def by_seed(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> list[f
 
 def mean_of(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> stats.Estimate:
     """The same with its interval over the seeds."""
-    most = 1.0 if value in ("smaller_share", "utilisation") else math.inf
-    return stats.mean(by_seed(runs, test, value, algorithm), bounds=(0.0, most))
+    return stats.mean(by_seed(runs, test, value, algorithm), bounds=bounds(value))
+
+
+def bounds(value: str) -> tuple[float, float]:
+    """What a figure cannot leave."""
+    return 0.0, 1.0 if value in ("smaller_share", "utilisation") else math.inf
 
 
 def less(runs: pl.DataFrame, test: str, value: str, a: str, b: str) -> str:
@@ -511,7 +515,7 @@ def figures(printed: pl.DataFrame, runs: pl.DataFrame) -> list[Figure]:
             ("interval_s", "Time between packets of short flows (4.5)", "Mean packet interval (ms)", 1e3),
         ):
             of = mixed.with_columns(ratio=pl.col("throughput_all") / pl.col("background_bps"))
-            data = stats.summarise(of, value, by=["algorithm"])
+            data = stats.summarise(of, value, by=["algorithm"], bounds=bounds(value))
             caption = f"Long flows at 42, 82, 122 and 162 ms. Mean of {n} runs and 95 % interval (Student's t)."
             drawn.append(Figure(f"mixture-{value.replace('_s', '')}", title, caption, bars(data, label, factor), data))
     return drawn
@@ -556,7 +560,7 @@ def bars(data: pl.DataFrame, label: str, factor: float) -> Chart:
         chart = Chart(6.4, 3.2)
         axes = chart.add_subplot()
         middle = data["mean"].to_numpy() * factor
-        half = np.nan_to_num(data["high"].to_numpy() * factor - middle)
+        half = np.nan_to_num(np.abs(data.select("low", "high").to_numpy().T * factor - middle))
         axes.bar(data["algorithm"].to_list(), middle, yerr=half, capsize=3, color=look(0)["color"], width=0.6)
         axes.set_ylabel(label)
         axes.grid(axis="x", visible=False)
@@ -590,7 +594,7 @@ def summarised(of: pl.DataFrame, view: View) -> pl.DataFrame:
     """Mean and interval of a figure for each algorithm and RTT; of ratios and other logarithmic figures by their logarithms."""
     by = ["algorithm", "rtt_ms"]
     if not view.log:
-        return stats.summarise(of, view.value, by=by).filter(pl.col("n") > 0)
+        return stats.summarise(of, view.value, by=by, bounds=bounds(view.value)).filter(pl.col("n") > 0)
     logs = of.with_columns(pl.col(view.value).log())
     figures = pl.col("mean", "low", "high")
     return stats.summarise(logs, view.value, by=by).filter(pl.col("n") > 0).with_columns(figures.exp())
@@ -621,7 +625,9 @@ def ranges(runs: pl.DataFrame, caption: str) -> list[Table]:
         per_seed = of.group_by("queue", "background", "algorithm", "seed", maintain_order=True).agg(
             pl.col(value).mean()
         )
-        data = stats.summarise(per_seed, value, by=["queue", "background", "algorithm"]).filter(pl.col("n") > 0)
+        data = stats.summarise(per_seed, value, by=["queue", "background", "algorithm"], bounds=bounds(value)).filter(
+            pl.col("n") > 0
+        )
         text = data.with_columns(
             estimate=written(data, scale),
             setup=pl.format("{} % of BDP, background {}", (pl.col("queue") * 100).cast(pl.Int64), "background"),

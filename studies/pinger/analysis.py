@@ -274,7 +274,7 @@ def over_distance(about: dict[str, Any]) -> Figure:
 
 def beside_formulas(about: dict[str, Any], chart: pl.DataFrame) -> pl.DataFrame:
     """Mean goodput of each point with its interval, and the formulas' rates."""
-    summary = stats.summarise(chart, "goodput_bps", by=["endpoint", "rtt_s", "p"])
+    summary = stats.summarise(chart, "goodput_bps", by=["endpoint", "rtt_s", "p"], bounds=(0.0, np.inf))
     rates = predicted(about, summary["p"].to_numpy(), summary["rtt_s"].to_numpy())
     return summary.with_columns(*(pl.Series(name, rate) for name, rate in rates.items()))
 

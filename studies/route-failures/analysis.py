@@ -398,14 +398,14 @@ def checks(runs: pl.DataFrame, folder: Any) -> list[Check]:
 
 ORDER = ("NewReno", "TCP-F", "ELFN", "ATCP", "BuS", "CWL")
 VIEWS = (
-    ("waypoint", "goodput_kbps", "Goodput among moving stations", "Goodput (kbit/s)", 3),
-    ("waypoint", "expected_share", "Goodput over the expected throughput", "Goodput / expected throughput", 2),
-    ("waypoint", "timeouts", "Timeouts among moving stations", "Timeouts a run", 3),
-    ("waypoint", "idle_s", "Stalled though there was a path", "Time (s)", 3),
-    ("breaks", "resumed_s", "Until data flow again after a break", "After its end (s)", 2),
-    ("breaks", "goodput_kbps", "Goodput around a break", "Goodput (kbit/s)", 3),
-    ("calm", "resumed_s", "Window of two: until data flow again after a break", "After its end (s)", 2),
-    ("detour", "outage_s", "Without data where there is another way", "Longest time without data (s)", 2),
+    ("waypoint", "goodput_kbps", "Goodput among moving stations", "Goodput (kbit/s)"),
+    ("waypoint", "expected_share", "Goodput over the expected throughput", "Goodput / expected throughput"),
+    ("waypoint", "timeouts", "Timeouts among moving stations", "Timeouts a run"),
+    ("waypoint", "idle_s", "Stalled though there was a path", "Time (s)"),
+    ("breaks", "resumed_s", "Until data flow again after a break", "After its end (s)"),
+    ("breaks", "goodput_kbps", "Goodput around a break", "Goodput (kbit/s)"),
+    ("calm", "resumed_s", "Window of two: until data flow again after a break", "After its end (s)"),
+    ("detour", "outage_s", "Without data where there is another way", "Longest time without data (s)"),
 )
 X = {
     "waypoint": "Mean speed (m/s)",
@@ -424,11 +424,11 @@ def part_of(runs: pl.DataFrame, part: str) -> pl.DataFrame:
 
 def figures(runs: pl.DataFrame) -> list[Figure]:
     made, n = [], runs["seed"].n_unique()
-    for part, value, title, label, _ in VIEWS:
+    for part, value, title, label in VIEWS:
         of = part_of(runs, part)
         if not of.height:
             continue
-        data = stats.summarise(of, value, by=["routing", "protocol", "x"])
+        data = stats.summarise(of, value, by=["routing", "protocol", "x"], bounds=(0.0, np.inf))
         caption = f"Mean of {n} runs and 95 % interval (Student's t); every protocol sees the same movements."
         made.append(Figure(f"{part}-{value.replace('_', '-')}", title, caption, drawn(data, X[part], label), data))
     return made
@@ -465,16 +465,14 @@ def drawn(data: pl.DataFrame, across: str, label: str) -> Chart:
 def tables(runs: pl.DataFrame, about: dict[str, Any]) -> list[Table]:
     n = runs["seed"].n_unique()
     caption = f"Mean of {n} runs ± half of the 95 % interval (Student's t)."
-    chain = stats.summarise(runs.filter(part="chain"), "goodput_kbps", by=["x"])
+    chain = stats.summarise(runs.filter(part="chain"), "goodput_kbps", by=["x"], bounds=(0.0, np.inf))
     made = [Table("chains", "What static chains carry (kbit/s)", f"NewReno, static routes. {caption}",
-                  pl.DataFrame({"Hops": [f"{x:g}" for x in chain["x"]], "T (kbit/s)": [told(r, 3) for r in chain.to_dicts()]}),
+                  pl.DataFrame({"Hops": [f"{x:g}" for x in chain["x"]], "T (kbit/s)": [told(r) for r in chain.to_dicts()]}),
                   chain)]  # fmt: skip
-    for part, value, title, label, digits in VIEWS:
+    for part, value, title, label in VIEWS:
         of = part_of(runs, part)
         if of.height:
-            made.append(
-                wide(of, f"table-{part}-{value.replace('_', '-')}", f"{title}: {label}", caption, value, digits)
-            )
+            made.append(wide(of, f"table-{part}-{value.replace('_', '-')}", f"{title}: {label}", caption, value))
     for part in ("waypoint", "breaks", "calm"):
         of = part_of(runs, part)
         if of.height:
@@ -486,7 +484,6 @@ def tables(runs: pl.DataFrame, about: dict[str, Any]) -> list[Table]:
                     f"{HEADS[part]}: segments sent again a run",
                     caption,
                     "again",
-                    3,
                 )
             )
     of = runs.filter(part="waypoint", protocol=BASE, routing="dsr")
@@ -495,7 +492,7 @@ def tables(runs: pl.DataFrame, about: dict[str, Any]) -> list[Table]:
         columns = {"connected": "With a path (%)", "hops": "Hops of the shortest", "expected_kbps": "Expected (kbit/s)"}
         frame = {"Speed": [f"{x:g} m/s" for x in points(of)]}
         frame |= {
-            name: [told(r, 3) for r in stats.summarise(of, c, by=["x"]).sort("x").to_dicts()]
+            name: [told(r) for r in stats.summarise(of, c, by=["x"], bounds=(0.0, np.inf)).sort("x").to_dicts()]
             for c, name in columns.items()
         }
         made.append(Table("paths", "What the movements allow", caption, pl.DataFrame(frame)))
@@ -504,19 +501,18 @@ def tables(runs: pl.DataFrame, about: dict[str, Any]) -> list[Table]:
     return made
 
 
-def told(row: dict[str, Any], digits: int) -> str:
-    half = (row["high"] - row["low"]) / 2
-    mean = float(f"{row['mean']:.{digits}g}")
-    return f"{mean:g}" + ("" if np.isnan(half) else f" ± {float(f'{half:.2g}'):g}")
+def told(row: dict[str, Any]) -> str:
+    """A row of a summary as text."""
+    return stats.Estimate(row["mean"], row["low"], row["high"], row["n"]).brief()
 
 
-def wide(of: pl.DataFrame, name: str, title: str, caption: str, value: str, digits: int) -> Table:
+def wide(of: pl.DataFrame, name: str, title: str, caption: str, value: str) -> Table:
     """A row for each routing and protocol, a column for each speed or length."""
-    data = stats.summarise(of, value, by=["routing", "protocol", "x"])
+    data = stats.summarise(of, value, by=["routing", "protocol", "x"], bounds=(0.0, np.inf))
     unit = "m/s" if of["part"][0] == "waypoint" else "s"
     text = data.with_columns(
         column=pl.format(f"{{}} {unit}", pl.Series([f"{x:g}" for x in data["x"]])),
-        text=pl.Series([told(r, digits) for r in data.to_dicts()]),
+        text=pl.Series([told(r) for r in data.to_dicts()]),
         Routing=pl.col("routing").str.to_uppercase(),
         Protocol=pl.col("protocol"),
     )

@@ -119,6 +119,11 @@ def values(runs: Runs, key: Key, what: str, flow: int | None = None) -> list[flo
     return [float(sum(f[what] for f in flows) if flow is None else flows[flow][what]) for flows in runs[key]]
 
 
+def mean(values: Sequence[float]) -> stats.Estimate:
+    """With its interval; no rate and no time is below zero."""
+    return stats.mean(values, bounds=(0.0, math.inf))
+
+
 def told(of: stats.Estimate, scale: float = 1.0, digits: int = 1) -> str:
     return f"{of.value / scale:.{digits}f} [{of.low / scale:.{digits}f}, {of.high / scale:.{digits}f}]"
 
@@ -188,7 +193,7 @@ def anomaly_claims(context: Context, runs: Runs) -> list[Check]:
     checks = [judged(text, good, f"Mean of the fast over slow, at most {same:.0%} apart: {'; '.join(evidence)}.")]
     good, evidence = [], []
     for n in context.about["anomaly"]["stations"]:
-        alone, mixed = (stats.mean(values(runs, ("anomaly", n, slow), "throughput_bps", 0)) for slow in (11, 1))
+        alone, mixed = (mean(values(runs, ("anomaly", n, slow), "throughput_bps", 0)) for slow in (11, 1))
         good.append(mixed.below(1e6))
         evidence.append(f"{n} stations {told(mixed, 1e6, 2)}, all at 11 {told(alone, 1e6, 2)} Mbit/s")
     text = "Heusse et al. 2003: among a station of 1 Mbit/s one of 11 gets less than 1 Mbit/s"
@@ -208,7 +213,7 @@ def station_claims(context: Context, runs: Runs) -> list[Check]:
     checks.append(judged(text, good, f"Of what one station gets, within {same:.0%}: {'; '.join(evidence)}."))
     good, evidence = [], []
     for law in context.about["laws"]:
-        found = stats.mean(values(runs, ("stations", law, 1), "goodput_bps"))
+        found = mean(values(runs, ("stations", law, 1), "goodput_bps"))
         good.append(near(found, tcp_bps(), same))
         evidence.append(f"{law} {told(found, 1e6)}")
     text = "Exchange times: what a download leaves is what its segments and half as many ACKs take, each with its own back-off"
@@ -249,7 +254,7 @@ def queue_claims(context: Context, runs: Runs) -> list[Check]:
     laws, checks = context.about["laws"], []
 
     def small(law: str, name: str) -> stats.Estimate:
-        return stats.mean(values(runs, ("queues", law, name), "owd_p95_s", 3))
+        return mean(values(runs, ("queues", law, name), "owd_p95_s", 3))
 
     def each(name: str) -> str:
         return "; ".join(f"{law} {told(small(law, name), 1e-3, 0)}" for law in laws)
@@ -276,8 +281,8 @@ def queue_claims(context: Context, runs: Runs) -> list[Check]:
     rtts = {law: values(runs, ("queues", law, "drop-tail 500"), "rtt_p50_s", 0) for law in laws}
     vegas = rtts.pop("Vegas")
     text = "Brakmo and Peterson 1995: Vegas keeps a long queue short by itself (median RTT of the fast download, drop-tail 500, below the others')"
-    evidence = f"ms: Vegas {told(stats.mean(vegas), 1e-3, 0)}; " + "; ".join(
-        f"{law} {told(stats.mean(rtt), 1e-3, 0)}" for law, rtt in rtts.items()
+    evidence = f"ms: Vegas {told(mean(vegas), 1e-3, 0)}; " + "; ".join(
+        f"{law} {told(mean(rtt), 1e-3, 0)}" for law, rtt in rtts.items()
     )
     checks.append(judged(text, [less(vegas, rtt) for rtt in rtts.values()], evidence + "; compared seed by seed."))
     return checks
@@ -317,7 +322,7 @@ def anomaly_figure(context: Context, runs: Runs) -> Figure:
         grid = range(counts[0], counts[-1] + 1)
         made = []
         for index, slow in enumerate(rates):
-            found = [stats.mean([x / n for x in values(runs, ("anomaly", n, slow), "throughput_bps")]) for n in counts]
+            found = [mean([x / n for x in values(runs, ("anomaly", n, slow), "throughput_bps")]) for n in counts]
             estimates(axes, counts, found, 1e6, index, linestyle="none", label=f"one at {slow} Mbit/s")
             lines = [[wireless.heusse_bps(n, PACKET, b(11), b(slow)) / 1e6 for n in grid],
                      [wireless.cell_bps([b(11)] * (n - 1) + [b(slow)], PACKET) / 1e6 for n in grid]]  # fmt: skip
@@ -362,7 +367,7 @@ def by_law(context: Context, of: Any, x: Sequence[float], scale: float, name: st
 
 def stations_figure(context: Context, runs: Runs) -> Figure:
     def of(law: str, n: int) -> stats.Estimate:
-        return stats.mean(values(runs, ("stations", law, n), "goodput_bps"))
+        return mean(values(runs, ("stations", law, n), "goodput_bps"))
 
     counts = context.about["stations"]["counts"]
     caption = f"A download to each station, 54 Mbit/s, 500 packets at the access point. n = {of('CUBIC', 1).n} runs, 95 % intervals."
@@ -390,7 +395,7 @@ def queues_figure(context: Context, runs: Runs) -> Figure:
         made = []
         for axes, (what, flow, scale, label) in zip(chart.subplots(len(parts), sharex=True), parts, strict=True):
             for index, law in enumerate(laws):
-                found = [stats.mean(values(runs, ("queues", law, name), what, flow)) for name in names]
+                found = [mean(values(runs, ("queues", law, name), what, flow)) for name in names]
                 x = [k + 0.12 * (index - 1.5) for k in range(len(names))]
                 estimates(axes, x, found, scale, index, linestyle="none", label=law)
                 made += [(law, name, what, e.value, e.low, e.high, e.n) for name, e in zip(names, found, strict=True)]
@@ -416,8 +421,8 @@ def table(context: Context, runs: Runs) -> Table:
     rows = []
     for law, discipline in itertools.product(context.about["laws"], context.about["queues"]["disciplines"]):
         key = ("queues", law, discipline["name"])
-        goodput = [stats.mean(values(runs, key, "goodput_bps", flow)) for flow in range(3)]
-        again = stats.mean([f[0]["segments_retransmitted"] / f[0]["segments_sent"] for f in runs[key]])
+        goodput = [mean(values(runs, key, "goodput_bps", flow)) for flow in range(3)]
+        again = mean([f[0]["segments_retransmitted"] / f[0]["segments_sent"] for f in runs[key]])
         rows.append(
             {
                 "law": law,
@@ -425,8 +430,8 @@ def table(context: Context, runs: Runs) -> Table:
                 "fast (Mbit/s)": told(goodput[0], 1e6, 2),
                 "slow (Mbit/s)": told(goodput[1], 1e6, 2),
                 "upload (Mbit/s)": told(goodput[2], 1e6, 2),
-                "median RTT (ms)": told(stats.mean(values(runs, key, "rtt_p50_s", 0)), 1e-3, 0),
-                "small flow, 95 % (ms)": told(stats.mean(values(runs, key, "owd_p95_s", 3)), 1e-3, 0),
+                "median RTT (ms)": told(mean(values(runs, key, "rtt_p50_s", 0)), 1e-3, 0),
+                "small flow, 95 % (ms)": told(mean(values(runs, key, "owd_p95_s", 3)), 1e-3, 0),
                 "sent again (%)": told(again, 0.01, 2),
             }
         )

@@ -360,7 +360,9 @@ def paired_by(
     return pl.DataFrame([dict(zip(by, key, strict=True)) | row(group) for key, group in groups])
 
 
-def summarise(frame: pl.DataFrame, value: str, by: Sequence[str] = (), level: float = 0.95) -> pl.DataFrame:
+def summarise(
+    frame: pl.DataFrame, value: str, by: Sequence[str] = (), level: float = 0.95, bounds: tuple[float, float] = ANY
+) -> pl.DataFrame:
     """Mean of a column with Student's t interval, for each group.
 
     Args:
@@ -369,6 +371,7 @@ def summarise(frame: pl.DataFrame, value: str, by: Sequence[str] = (), level: fl
             the mean is infinite, and there is no interval (NaN).
         by: The columns that make a group; none is one group.
         level: Confidence level.
+        bounds: What the quantity cannot leave: intervals are cut there.
 
     Returns:
         Columns of `by`, then `mean`, `low`, `high` (NaN where n is 1) and `n`, in the order of first appearance.
@@ -381,9 +384,8 @@ def summarise(frame: pl.DataFrame, value: str, by: Sequence[str] = (), level: fl
     table = frame.group_by(*by, maintain_order=True).agg(parts) if by else frame.select(parts)
     t = {n: t_quantile(0.5 + level / 2, n - 1) for n in table["n"].unique().to_list() if n > 1}
     half = pl.col("_error") * pl.col("n").replace_strict(t, default=math.nan, return_dtype=pl.Float64)
-    return table.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half).select(
-        *by, pl.col("mean", "low", "high").fill_null(math.nan), "n"
-    )
+    ends = {"low": (pl.col("mean") - half).clip(*bounds), "high": (pl.col("mean") + half).clip(*bounds)}
+    return table.with_columns(**ends).select(*by, pl.col("mean", "low", "high").fill_null(math.nan), "n")
 
 
 def as_text(summary: pl.DataFrame, unit: str = "", scale: float = 1.0) -> pl.DataFrame:
