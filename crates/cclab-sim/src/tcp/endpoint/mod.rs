@@ -477,9 +477,9 @@ impl Endpoint {
     }
 }
 
-/// The 1 ms timestamp clock (RFC 7323 §5.4), the same for everybody in the simulator.
+/// The 1 ms timestamp clock (RFC 7323 §5.4), the same for everybody in the simulator. It begins at 1: an echo of zero is none.
 fn timestamp(now: Time) -> u32 {
-    (now.0 / 1_000_000) as u32
+    (now.0 / 1_000_000) as u32 + 1
 }
 
 #[cfg(test)]

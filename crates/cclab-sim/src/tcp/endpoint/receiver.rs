@@ -228,8 +228,14 @@ impl Receiver {
         gaps.forget_recent(|&(start, _)| start <= rcv_nxt);
     }
 
+    /// What was received before: an ACK of ours was lost, or the peer's timer is hasty. Acknowledged at once, and so is what
+    /// comes next (Linux `tcp_enter_quickack_mode`).
     fn on_duplicate(&mut self, start: u64, end: u64) {
         self.ack_now = true;
+        if end > start && self.config.delayed_ack.adaptive {
+            self.start_quick_acks();
+            self.ato = self.config.delayed_ack.timeout;
+        }
         if end > start {
             self.gaps().duplicate = Some((start, end));
         }

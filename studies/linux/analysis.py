@@ -1,0 +1,363 @@
+"""A transfer through random loss in the kernel and here: goodput, retransmissions, order, a verdict each."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cclab import Scenario, stats
+from cclab.analysis.plots import Chart, look, styled
+from cclab.published import Check, Comparison, Context, Figure, Findings, Table, judged
+from cclab.results import Result
+
+CASE = ("law", "rtt_ms", "loss_on", "loss")
+SIZE, SEGMENT = 25e6, 1348  # bytes; a packet of 1400 without headers and timestamps
+ORDERED = 0.10  # goodputs closer than this are in no order
+ORDER, ALIKE = "order", "alike"
+SHOWN = {stats.AGREES: "✓", stats.DIFFERS: "✗", stats.CANNOT_TELL: "~", ORDER: "o", ALIKE: "≈"}
+
+
+@dataclass
+class Row:
+    """One case, theirs and ours.
+
+    Attributes:
+        about: Law, RTT, what is lost and how often.
+        theirs, ours: Goodput of each run, Mbit/s.
+        acked: Ours by a clock that runs until the source knows that all has arrived.
+        repaired: Retransmissions of each run for a thousand segments delivered, theirs and ours.
+        goodput, retransmissions: The verdicts; of the latter where data are lost.
+        bound: What may lie between the means of the goodputs, Mbit/s; `nan` where order or likeness decides.
+    """
+
+    about: dict[str, Any]
+    theirs: list[float]
+    ours: list[float]
+    acked: list[float]
+    repaired: tuple[list[float], list[float]]
+    goodput: str = ""
+    retransmissions: str = ""
+    bound: float = math.nan
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Goodput of theirs and of ours."""
+        return float(np.mean(self.theirs)), float(np.mean(self.ours))
+
+    @property
+    def item(self) -> str:
+        """What is compared."""
+        a = self.about
+        return f"{a['law']}, {a['rtt_ms']} ms, {a['loss']:.0%} of {'data' if a['loss_on'] == 'data' else 'ACKs'} lost"
+
+
+def scenario(about: dict[str, Any], case: dict[str, Any]) -> Scenario:
+    """Our run of a case."""
+    loss = {"loss": {case["loss_on"]: case["loss"]}} if case["loss"] else {}
+    # ACKs are lost on their way back only: a SYN has no payload either
+    network = {"rtt": f"{case['rtt_ms']} ms"} | (loss if case["loss_on"] == "data" else {"reverse": loss})
+    made = {
+        **about["scenario"],
+        "name": f"linux, {case['law']}",
+        "flows": [{**about["flow"], "cc": about["laws"][case["law"]]}],
+    }
+    return Scenario.from_dict({**made, "network": made["network"] | network})
+
+
+def measure(result: Result, limit: float) -> dict[str, float]:
+    """Goodput by the kernel runs' clock, from the return of connect() to the receiver's last byte, at most `limit` seconds
+    later; by one that stops when the source knows; and retransmissions for a thousand segments.
+
+    SYN and SYN-ACK are sent again after whole seconds, so those that passed before data arrived tell when connect() returned.
+    """
+    flow, samples = result.flows.row(0, named=True), result.samples
+    first = samples.filter(pl.col("delivered_bytes") > 0)["time_s"].min()
+    if first is None:
+        return {"goodput": 0.0, "acked": 0.0, "repaired": 0.0, "connected": 0.0}
+    rtt = flow["rtt_min_s"] if math.isnan(flow["fct_s"]) else min(flow["rtt_min_s"], flow["fct_s"])
+    begin = flow["start_s"] + rtt + math.floor(first - flow["start_s"])
+    then = samples.filter(pl.col("time_s") <= begin + limit)["delivered_bytes"].max()
+
+    def rate(end: str) -> float:
+        seconds = flow["start_s"] + flow[end] - begin
+        return flow["delivered_bytes"] * 8e-6 / seconds if seconds <= limit else then * 8e-6 / limit
+
+    return {
+        "goodput": rate("fct_receiver_s"),
+        "acked": rate("fct_s"),
+        "repaired": 1000 * SEGMENT * flow["segments_retransmitted"] / flow["delivered_bytes"],
+        "connected": 1.0,
+    }
+
+
+def run(context: Context) -> Findings:
+    """Everything of the study."""
+    about = context.about
+    kernel = pl.read_csv(context.folder / "kernel.csv")
+    cases = kernel.select(CASE).unique(maintain_order=True).to_dicts()
+    seeds = about["runs"]["quick" if context.quick else "full"]
+    jobs = [(scenario(about, case), seed) for case in cases for seed in range(1, 1 + seeds)]
+    limit = about["limit"]["seconds"]
+    found = context.run(jobs, lambda result: measure(result, limit), keep="measure/2")
+    rows = []
+    for k, case in enumerate(cases):
+        theirs = kernel.filter(pl.all_horizontal(pl.col(name) == value for name, value in case.items()))
+        # who never got through the handshake has no connect() that returned
+        ours = [one for one in found[k * seeds : (k + 1) * seeds] if one["connected"]]
+        segments = (pl.col("goodput_mbps") * limit / 8 * 1e6).clip(
+            upper_bound=SIZE
+        ) / SEGMENT  # that the kernel delivered
+        repaired = (
+            theirs.select(1000 * pl.col("retransmissions") / segments).to_series().to_list(),
+            [one["repaired"] for one in ours],
+        )
+        goodputs = ([one["goodput"] for one in ours], [one["acked"] for one in ours])
+        rows.append(Row(case, theirs["goodput_mbps"].to_list(), *goodputs, repaired))
+    for row in rows:
+        judge(row, about["tolerance"])
+    ranked = ranking(rows)
+    findings = Findings(
+        comparisons=[comparison(row) for row in rows],
+        checks=checks(rows, ranked),
+        figures=[lossy(rows, rtt, on) for rtt in (1, 20) for on in ("data", "ack")],
+        tables=[clocks(rows)],
+        summary=answer(rows, ranked),
+        differences=[
+            f"{row.item}: {row.means[1]:.3f} Mbit/s, kernel {row.means[0]:.3f}."
+            for row in rows
+            if row.goodput == stats.DIFFERS
+        ],
+        method=method(about, seeds),
+    )
+    (context.out / "linux.md").write_text(page(rows, findings), encoding="utf-8")
+    return findings
+
+
+def judge(row: Row, tolerance: dict[str, Any]) -> None:
+    """The verdicts of a case."""
+    theirs, ours = row.means
+    on = row.about["loss_on"]
+    share = next((t["share"] for t in tolerance[on] if row.about["loss"] <= t["loss"]), None)
+    if share is not None:
+        row.bound = max(share * theirs, 2 * deviation(row.ours))
+        row.goodput = stats.mean(row.ours).against(theirs - row.bound, theirs + row.bound, chance=row.about["loss"] > 0)
+    elif on == "data":
+        row.goodput = ORDER
+    else:
+        # runs that stall make a mean luck: whether theirs may be drawn from where ours are; where none stalls, all are at the link's rate
+        near = abs(ours - theirs) <= tolerance[on][-1]["share"] * theirs
+        row.goodput = ALIKE if near or rank_test(row.theirs, row.ours) > 0.05 else stats.DIFFERS
+    if on == "data" and row.about["loss"] > 0:
+        a, b = row.repaired
+        spread = deviation(b) * math.sqrt(1 / len(a) + 1 / len(b))
+        slack = max(tolerance["retransmissions"] * float(np.mean(a)), 2 * spread)
+        row.retransmissions = stats.mean(b).against(float(np.mean(a)) - slack, float(np.mean(a)) + slack)
+
+
+def rank_test(few: list[float], many: list[float]) -> float:
+    """Chance that ranks are as far from even as these if all are drawn alike (Mann-Whitney, exact, two-sided, ties broken evenly)."""
+    both = np.array([*few, *many])
+    ranks = [float((both < x).sum() + ((both == x).sum() + 1) / 2) for x in both]
+    middle = len(few) * (len(both) + 1) / 2
+    sums = np.array([sum(some) for some in itertools.combinations(ranks, len(few))])
+    return float((abs(sums - middle) >= abs(sum(ranks[: len(few)]) - middle) - 1e-9).mean())
+
+
+def deviation(values: list[float]) -> float:
+    """Standard deviation of a run."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def ranking(rows: list[Row]) -> list[tuple[Row, Row, bool]]:
+    """Each pair of laws that the kernel sets apart on the same path where data are lost, and whether ours are in that order."""
+    data = [row for row in rows if row.about["loss_on"] == "data"]
+    return [
+        (a, b, a.means[1] > b.means[1])
+        for a in data
+        for b in data
+        if all(a.about[name] == b.about[name] for name in ("rtt_ms", "loss"))
+        and a.means[0] > b.means[0] * (1 + ORDERED)
+    ]
+
+
+def comparison(row: Row) -> Comparison:
+    """A row of comparison.csv."""
+    theirs, ours = row.means[0], stats.mean(row.ours)
+    tolerance = (
+        "" if row.goodput == ORDER else f"±{row.bound:.3g} Mbit/s" if row.goodput != ALIKE else "±2 %, or rank test"
+    )
+    notes = {ORDER: "judged by order", ALIKE: "within 2 %, or a rank test of the runs has p > 0.05"}
+    verdict = {ORDER: stats.NOT_TESTED, ALIKE: stats.AGREES}.get(row.goodput, row.goodput)
+    low, high = (None, None) if math.isnan(ours.low) else (ours.low, ours.high)
+    return Comparison(
+        row.item, "goodput", "Mbit/s", "kernel", theirs, tolerance, ours.value, low, high, ours.n, 0, verdict, notes.get(row.goodput, "")
+    )  # fmt: skip
+
+
+def checks(rows: list[Row], ranked: list[tuple[Row, Row, bool]]) -> list[Check]:
+    """The claims."""
+    old = "reno, growth per ACK"
+    alike = {ALIKE: stats.AGREES}
+    return [
+        judged(
+            "Reno, CUBIC and BBR: goodput within its bound wherever there is one",
+            [row.goodput for row in bounded(rows) if row.about["law"] != old],
+            "the first two tables",
+        ),
+        judged("Reno that grows per ACK: the same", [row.goodput for row in bounded(rows) if row.about["law"] == old], "the first two tables"),
+        judged(
+            "more than half of the ACKs lost: runs like the kernel's",
+            [alike.get(row.goodput, row.goodput) for row in rows if math.isnan(row.bound) and row.goodput != ORDER],
+            "the last table",
+        ),
+        judged("retransmissions where data are lost", [row.retransmissions for row in rows if row.retransmissions], "the second table"),
+        judged("laws a tenth apart in the kernel are in its order", [stats.fact(held) for *_, held in ranked], "means of goodput"),
+    ]  # fmt: skip
+
+
+def bounded(rows: list[Row]) -> list[Row]:
+    """Those whose goodput has a bound."""
+    return [row for row in rows if not math.isnan(row.bound)]
+
+
+def answer(rows: list[Row], ranked: list[tuple[Row, Row, bool]]) -> str:
+    """The answer to the question."""
+    of, repaired = bounded(rows), [row.retransmissions for row in rows if row.retransmissions]
+    return (
+        f"Goodput lies within its bound in {sum(row.goodput == stats.AGREES for row in of)} of {len(of)} cases that have one, the laws are in "
+        f"the kernel's order in {sum(held for *_, held in ranked)} of {len(ranked)} pairs that it sets apart, and retransmissions agree in "
+        f"{repaired.count(stats.AGREES)} of {len(repaired)} cases of lost data."
+    )
+
+
+def clocks(rows: list[Row]) -> Table:
+    """What the two clocks say where ACKs are lost."""
+    frame = pl.DataFrame(
+        [
+            {
+                "case": row.item,
+                "kernel": f"{row.means[0]:.3f}",
+                "here": f"{row.means[1]:.3f}",
+                "until the source knows": f"{np.mean(row.acked):.3f}",
+            }
+            for row in rows
+            if row.about["loss_on"] == "ack"
+        ]
+    )
+    return Table(
+        "clocks",
+        "When a transfer is over",
+        "Goodput, Mbit/s, means. The kernel's runs end with the receiver's last byte. A clock that waits until the source knows counts the "
+        "timeouts in which the last ACK is lost again and again, with nothing left to transfer.",
+        frame,
+    )
+
+
+def lossy(rows: list[Row], rtt: int, on: str) -> Figure:
+    """Goodput over loss: theirs as lines, ours as marks."""
+    of = [row for row in rows if (row.about["rtt_ms"], row.about["loss_on"]) == (rtt, on)]
+    laws = list(dict.fromkeys(row.about["law"] for row in of))
+    with styled():
+        chart = Chart(7.4, 3.6)
+        axes = chart.subplots()
+        for index, law in enumerate(laws):
+            part = [row for row in of if row.about["law"] == law]
+            loss, style = [row.about["loss"] * 100 for row in part], look(index)
+            axes.plot(loss, [row.means[0] for row in part], color=style["color"], linewidth=1)
+            axes.errorbar(loss, [row.means[1] for row in part], [deviation(row.ours) for row in part], color=style["color"],
+                          marker="osD^"[index], markersize=4, linestyle="none", elinewidth=0.8, capsize=2, label=law)  # fmt: skip
+        axes.set_xlabel("Loss (%)")
+        axes.set_ylabel("Goodput (Mbit/s)")
+        chart.legend_below()
+    data = pl.DataFrame(
+        [{**row.about, "kernel": row.means[0], "here": row.means[1], "sd": deviation(row.ours)} for row in of]
+    )
+    what = "data" if on == "data" else "ACKs"
+    return Figure(
+        f"loss-on-{on}-{rtt}-ms",
+        f"Loss on {what}, RTT {rtt} ms",
+        f"Lines: Linux 6.18, mean of three. Marks: here, mean of n = {len(of[0].ours)} with one standard deviation of a run.",
+        chart,
+        data,
+    )
+
+
+def method(about: dict[str, Any], seeds: int) -> list[str]:
+    """How it was measured."""
+    return [
+        f"Each case is the mean of {seeds} seeds here and of three runs in the kernel, whose random losses were common to all laws: three "
+        "samples of chance in all. Goodput is payload from the return of connect() to the receiver's last byte, at most 120 s; the kernel's "
+        "runs at 80 % of lost ACKs that reach the rate of the link show that its clock does not wait for the last ACK.",
+        "Bounds: 5 % of the kernel's goodput up to 3 % of lost data, 15 % up to 5 %, 2 % up to half of the ACKs lost; or two standard "
+        "deviations of one of our runs where that is more. Beyond, data: the order of laws that are a tenth apart; ACKs: 2 %, or a "
+        "rank test (Mann–Whitney, 5 %) of three runs against ours, for there a run stalls or does not.",
+        "Retransmissions, for a thousand segments delivered: within 5 %, or two standard deviations of the difference of the means.",
+    ]
+
+
+def page(rows: list[Row], findings: Findings) -> str:
+    """docs/validation/linux.md."""
+    lines = [
+        "# The endpoint beside a Linux kernel",
+        "",
+        "`cclab reproduce linux` runs 25 MB through random loss and puts it beside Linux 6.18; this page is the `linux.md` that it writes.",
+        "",
+        findings.summary,
+        "",
+        *(f"{text}\n" for text in findings.method),
+        f"Each cell is *here / kernel* in Mbit/s: {SHOWN[stats.AGREES]} the 95 % interval of our mean is within the bound, {SHOWN[stats.DIFFERS]} outside, {SHOWN[stats.CANNOT_TELL]} neither, {SHOWN[ORDER]} judged by order, "
+        f"{SHOWN[ALIKE]} runs alike.",
+    ]
+    for on, title in (("data", "Loss of data"), ("ack", "Loss of ACKs")):
+        of = [row for row in rows if row.about["loss_on"] == on]
+        losses = sorted({row.about["loss"] for row in of})
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            "| law | RTT | " + " | ".join(f"{loss:.0%}" for loss in losses) + " |",
+            "|---" * (len(losses) + 2) + "|",
+        ]
+        for law, rtt in dict.fromkeys((row.about["law"], row.about["rtt_ms"]) for row in of):
+            cells = [
+                f"{r.means[1]:.2f} / {r.means[0]:.2f} {SHOWN[r.goodput]}"
+                for r in of
+                if (r.about["law"], r.about["rtt_ms"]) == (law, rtt)
+            ]
+            lines.append(f"| {law} | {rtt} ms | " + " | ".join(cells) + " |")
+        if on == "data":
+            lines += [
+                "",
+                "Retransmissions for a thousand segments delivered, here / kernel:",
+                "",
+                "| law | RTT | " + " | ".join(f"{loss:.0%}" for loss in losses[1:]) + " |",
+                "|---" * (len(losses) + 1) + "|",
+            ]
+            for law, rtt in dict.fromkeys((row.about["law"], row.about["rtt_ms"]) for row in of):
+                cells = [
+                    f"{np.mean(r.repaired[1]):.1f} / {np.mean(r.repaired[0]):.1f} {SHOWN[r.retransmissions]}"
+                    for r in of
+                    if r.retransmissions and (r.about["law"], r.about["rtt_ms"]) == (law, rtt)
+                ]
+                lines.append(f"| {law} | {rtt} ms | " + " | ".join(cells) + " |")
+    lines += ["", "## Claims", "", *(f"- {c.check}: {c.verdict} ({c.evidence})." for c in findings.checks)]
+    lines += [
+        "",
+        "## When a transfer is over",
+        "",
+        findings.tables[0].caption,
+        "",
+        "| case | kernel | here | until the source knows |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        "| " + " | ".join(line) + " |"
+        for line in findings.tables[0].frame.rows()
+        if int(line[0].split(" ms, ")[1].split("%")[0]) >= 50
+    ]
+    return "\n".join(lines) + "\n"
