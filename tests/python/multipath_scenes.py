@@ -15,8 +15,8 @@ LOSS_BASED = ("lia", "olia", "balia")
 LAWS = ("reno", *LOSS_BASED, "wvegas", "bbr", "cbbr", "cmpbbr")
 BASE = (
     dict.fromkeys(LOSS_BASED, "reno")
-    | {"reno": "reno", "wvegas": "wvegas"}
-    | dict.fromkeys(("bbr", "cbbr", "cmpbbr"), "bbr")
+    | {"reno": "reno", "wvegas": "wvegas", "cbbr": "cbbr"}
+    | dict.fromkeys(("bbr", "cmpbbr"), "bbr")
 )
 """What a single flow has that a session of each law is compared with."""
 SEEDS = range(1, 6)
@@ -91,7 +91,7 @@ def shared(law: str, seed: int, singles: int = 3, seconds: int = 400) -> tuple[f
 
     BBRs get a buffer of three BDP: in one of one they do not share even among themselves.
     """
-    queue = DROPTAIL | ({"limit": "3 BDP"} if BASE[law] == "bbr" else {})
+    queue = DROPTAIL | ({"limit": "3 BDP"} if BASE[law].endswith("bbr") else {})
     path = ("a", "b")
     flows = [session(law, "session", [path, path]), *(single(law, f"f{i}", path) for i in range(singles))]
     result = run([link("a", "b", 20, queue=queue)], flows, seed, seconds)

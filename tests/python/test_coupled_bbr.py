@@ -39,7 +39,8 @@ def test_uncoupled_subflows_count_twice(analysis):
 
 
 def test_a_coupled_session_counts_about_once(analysis):
-    """An ACK for each packet, as the independent simulation had it: the mean of the ratio in 0.8 to 1.4."""
-    made = analysis.dumbbell(STUDY.about, "experiment 1", "coupled, each packet acknowledged")
-    rows = [analysis.measured(made.run(seed=seed)) for seed in range(1, 6)]
-    assert 0.8 <= sum(map(analysis.ratio, rows)) / 5 <= 1.4
+    """One BBR for all: the mean of the ratio in 0.8 to 1.4; with an ACK for each packet an independent simulation had 1.26."""
+    for control, low, high in (("coupled", 0.8, 1.4), ("coupled, each packet acknowledged", 1.05, 1.4)):
+        made = analysis.dumbbell(STUDY.about, "experiment 1", control)
+        rows = [analysis.measured(made.run(seed=seed)) for seed in range(1, 6)]
+        assert low <= sum(map(analysis.ratio, rows)) / 5 <= high

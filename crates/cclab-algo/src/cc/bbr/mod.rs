@@ -206,9 +206,11 @@ impl<C: Cycle> Bbr<C> {
         }
     }
 
-    /// gain · bw · RTprop in whole segments, rounded up.
+    /// gain · bw · RTprop in segments; with quanta whole ones, rounded up.
     fn bdp_at(&self, bw: f64, gain: f64) -> f64 {
-        self.rt_prop.map_or(self.initial_window, |rtt| (gain * bw * rtt.as_secs_f64() / self.segment).ceil())
+        let Some(rtt) = self.rt_prop else { return self.initial_window };
+        let segments = gain * bw * rtt.as_secs_f64() / self.segment;
+        if C::QUANTA { segments.ceil() } else { segments }
     }
 
     /// BtlBw · RTprop times a gain, in segments.
@@ -217,8 +219,11 @@ impl<C: Cycle> Bbr<C> {
     }
 
     /// Room for three quanta (sender, receiver, and the ACK on its way), in pairs of segments for delayed ACKs, and two
-    /// more to probe with.
+    /// more to probe with; for a cycle without quanta the least W at least.
     fn with_quanta(&self, window: f64) -> f64 {
+        if !C::QUANTA {
+            return window.max(MIN_WINDOW);
+        }
         let quantum = if self.pacing_rate < 1.2e6 { 1.0 } else { 2.0 };
         let even = ((window + 3.0 * quantum) / 2.0).ceil() * 2.0;
         even + if matches!(self.state, State::ProbeBw(probe) if probe.is_up()) { 2.0 } else { 0.0 }

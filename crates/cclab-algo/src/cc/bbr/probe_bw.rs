@@ -24,6 +24,8 @@ impl ProbeBw {
 
 /// How PROBE_BW cycles: BBRv1's way is [`Gains`], and there are others built upon it.
 pub(in crate::cc) trait Cycle: Send + Sized {
+    /// Whether W and the ends of phases have room for what the hosts hold, as Linux has.
+    const QUANTA: bool = true;
     /// PROBE_BW begins now; at which place?
     fn begin(&mut self, now: Time, rng: &mut Stream) -> usize;
     /// An ACK came; the next place, if `probe` is over.
