@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -285,6 +286,8 @@ def test_the_page(made, tmp_path):
     for words in ("Is 10 Mbit/s reached?", "References and measured", "Claims in words", "None &amp; none.", "±20 %", "values of a formula", "part of it does; or under 3 runs", "some are against it and none is for it", "Seeds: 1, 2, 3",
                   "cclab reproduce little-one --quick", "n = 1", "data:text/csv;base64,", "data:image/svg+xml;base64,"):  # fmt: skip
         assert words in page
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", page.split("References and measured")[1])
+    assert heads[:2] == ["Item", "Verdict"]  # not at the end of a wide table, where it may be cut off
     from cclab.report import write_report
 
     before = page

@@ -246,3 +246,43 @@ def test_what_never_came_is_not_left_out():
     assert found["difference"] == math.inf
     assert found["n"] == 3
     assert all(math.isnan(found[f"{name}_{end}"]) for name in ("difference", "ratio") for end in ("low", "high"))
+
+
+def test_in_brief():
+    """Two digits of what is uncertain; the ends where a bound cuts the interval; how many runs have a figure."""
+    assert stats.Estimate(9.4321, 9.4021, 9.4621, 5).brief() == "9.432 ± 0.030"
+    assert stats.Estimate(-2.18, -14.2, 9.84, 3).brief() == "-2 ± 12"
+    assert stats.Estimate(0.878, 0.878 - 1e-16, 0.878 + 1e-16, 5).brief() == "0.878 ± 0"
+    assert stats.mean([0.7, 0.9, 1.0], bounds=(0, 1)).brief() == "0.87 [0.49, 1.00]"  # 0.87 ± 0.38 by Student's t
+    assert stats.mean([1.0, math.nan]).brief() == "1 (1 of 2)"
+    assert stats.mean([math.nan]).brief() == "– (0 of 1)"
+
+
+def test_an_interval_and_the_number_of_runs_decide():
+    """Schuirmann's two one-sided tests: half-widths by Student's t(2) = 4.302653 (any table)."""
+    near = stats.mean([9.99, 10.0, 10.01])
+    assert near.half_width == pytest.approx(4.302653 * 0.01 / 3**0.5)
+    assert (near.against(9.9, 10.1), near.against(10.1, 11), near.against(9.99, 11)) == (
+        "agrees",
+        "differs",
+        "cannot tell",
+    )
+    assert (near.above(9.9), near.above(10.1), near.above(10)) == ("agrees", "differs", "cannot tell")
+    assert (near.below(10.1), near.below(9.9), near.below(10)) == ("agrees", "differs", "cannot tell")
+    assert stats.mean([10.0] * 2).against(9, 11) == "cannot tell"
+    assert stats.mean([10.0]).against(9, 11) == "cannot tell"
+    assert stats.mean([10.0]).against(9, 11, chance=False) == "agrees"
+    assert stats.mean([0.0] * 3).above(0) == "differs"  # nothing is not more than nothing
+    assert (stats.every([True] * 3), stats.every([True] * 2), stats.every([True, False])) == (
+        "agrees",
+        "cannot tell",
+        "differs",
+    )
+    assert stats.all_of(["agrees", "cannot tell"]) == stats.any_of(["differs", "cannot tell"]) == "cannot tell"
+
+
+def test_a_jackknife_of_a_mean_is_students():
+    x = np.array([[1.0], [2.0], [4.0]])
+    found, mean = stats.jackknife(x, lambda of: float(of.mean())), stats.mean(x[:, 0])
+    assert (found.value, found.low, found.high) == pytest.approx((mean.value, mean.low, mean.high))
+    assert stats.jackknife(x, lambda of: float(of.mean()), bounds=(0, 4)).high == 4

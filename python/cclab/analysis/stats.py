@@ -95,8 +95,8 @@ class Estimate:
             return f"{float(value):g}{of}"
         low, high = sorted(x * scale for x in (self.low, self.high))
         half = (high - low) / 2
-        if not 0 < half < math.inf:
-            return f"{float(value):g} ± {half:g}{of}"
+        if half <= 1e-9 * abs(self.value * scale) or half == math.inf:  # rounding is no spread
+            return f"{float(value):g} ± {'0' if half < math.inf else '∞'}{of}"
         places = max(1 - math.floor(math.log10(half)), 0)  # two digits of what is uncertain
         if abs((low + high) / 2 - self.value * scale) > 1e-6 * half:
             return f"{self.value * scale:.{places}f} [{low:.{places}f}, {high:.{places}f}]{of}"

@@ -122,6 +122,8 @@ def _published_page(folder: Path, sealed: bool) -> str:
         "numbers": Counter((row["source"], row["verdict"]) for row in found["comparisons"]),
         "claims": Counter(row["verdict"] for row in found["checks"]),
     }
+    for table in found["tables"]:
+        table["numbers"] = [all(map(_is_number, column)) for column in zip(*table["rows"], strict=True)]
     groups = [(item, list(rows)) for item, rows in groupby(found["comparisons"], lambda row: row["item"])]
     return _render(
         "published.html.j2",
@@ -219,6 +221,11 @@ def _render(template: str, **values: Any) -> str:
     # A browser runs this script and no other, whatever a name in a scenario may contain.
     script_hash = "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.get_template(template).render(style=style, script=script, script_hash=script_hash, **values)
+
+
+def _is_number(cell: str) -> bool:
+    """Whether a cell of a table is a figure, perhaps with an interval, or a dash, and not words that may be wrapped."""
+    return bool(re.match(r"[-+−–×±\[]*\s*\d|–", cell)) and len(re.findall(r"[A-Za-z]{3,}", cell)) == 0
 
 
 def _difference(row: dict[str, Any]) -> str:
