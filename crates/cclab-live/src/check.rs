@@ -20,8 +20,8 @@ use std::os::fd::AsRawFd;
 
 /// What there is, and for what there is not the reason.
 pub fn check() -> Json {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default(); // before it may be in a user namespace
     let hosts = may_make_hosts().err().map(|e| e.to_string());
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let real_time = std::thread::spawn(|| sys::become_real_time(1)).join().unwrap_or(false);
     let read = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_string());
     json!({

@@ -2,6 +2,7 @@
 //!
 //! It has no name. Descriptors keep it alive, and the kernel takes it away with the process, whatever ends that.
 
+use crate::netlink;
 use crate::sys::{self, Ask};
 use crate::{Error, Result, fault};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -60,7 +61,7 @@ impl Host {
                 let name = format!("tun{number}");
                 devices.push(sys::tun(&name).map_err(Error::Tun)?);
                 ask(&name, Ask::Mtu(interface.mtu))?;
-                ask(&name, Ask::QueueLength(QUEUE_LENGTH))?;
+                netlink::set_queue_length(&name, QUEUE_LENGTH).map_err(|e| fault(format!("queue of {name}"), e))?;
                 ask(&name, Ask::Address(interface.address))?;
                 ask(&name, Ask::Peer(interface.peer))?;
                 ask(&name, Ask::Up)?;

@@ -46,6 +46,21 @@ pub fn parse(bytes: &[u8]) -> Option<Parsed> {
     Some(Parsed { size, payload: size.saturating_sub((header + inner) as u32), ecn: bytes[1] & 3, tcp })
 }
 
+/// The first block of a TCP segment's SACK option, which has the segment that it answers (RFC 2018 §4).
+pub fn first_sack(bytes: &[u8]) -> Option<(u32, u32)> {
+    let header = usize::from(*bytes.first()? & 15) * 4;
+    let end = header + usize::from(*bytes.get(header + 12)? >> 4) * 4;
+    let mut options = bytes.get(header + 20..end)?;
+    loop {
+        options = match *options {
+            [1, ref rest @ ..] => rest,
+            [5, len, ref rest @ ..] if len >= 10 => return Some((u32_at(rest, 0)?, u32_at(rest, 4)?)),
+            [kind, len, ..] if kind > 1 && len >= 2 => options.get(usize::from(len)..)?,
+            _ => return None,
+        }
+    }
+}
+
 /// Marks an IPv4 packet Congestion Experienced and mends its checksum (RFC 1624: HC' = ~(~HC + ~m + m')).
 pub fn mark(bytes: &mut [u8]) {
     let word = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
@@ -86,6 +101,22 @@ mod tests {
         assert_eq!(parsed, Some(Parsed { size: 1053, payload: 1001, ecn: 2, tcp: Some((9, 7, 0x18)) }));
         assert_eq!(parse(&[0x60; 40]), None, "IPv6");
         assert!(parse(&segment()[..25]).is_none(), "cut off");
+        assert_eq!(first_sack(&segment()), None);
+    }
+
+    /// Two no-operations, timestamps, two more, a block, as Linux lays them out.
+    #[test]
+    fn the_first_block_of_an_acknowledgement() {
+        let mut bytes = segment();
+        bytes[32] = 0xb0; // 44 bytes of TCP header
+        let options = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1, 5, 10, 0, 0, 1, 0, 0, 0, 2, 0];
+        bytes[40..64].copy_from_slice(&options);
+        assert_eq!(first_sack(&bytes), Some((0x100, 0x200)));
+        for cut in 0..64 {
+            assert_eq!(first_sack(&bytes[..cut]), None);
+        }
+        bytes[53] = 0;
+        assert_eq!(first_sack(&bytes), None, "the end of options");
     }
 
     #[test]

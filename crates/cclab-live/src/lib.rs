@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!  sys        system calls that nobody wraps, and all unsafe code
+//!  netlink    what else the kernel is told
 //!  clock      the wall clock as the time of a run
 //!  ip         what is read and written of a packet's headers
 //!  host       an end host: a namespace, its interfaces
@@ -20,6 +21,7 @@ pub mod check;
 pub mod clock;
 pub mod host;
 mod ip;
+mod netlink;
 pub mod relay;
 pub mod run;
 pub mod stamp;

@@ -34,7 +34,9 @@ pub fn kernel_name(law: &str) -> &str {
 /// Whether this kernel has a law of this name, or a module with it that may be loaded.
 pub fn has_law(law: &str) -> bool {
     let socket = TcpListener::bind("127.0.0.1:0");
-    socket.is_ok_and(|socket| sys::set_text(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, kernel_name(law)).is_ok())
+    let set =
+        socket.and_then(|socket| sys::set_text(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, kernel_name(law)));
+    set.map_or_else(|error| error.raw_os_error() != Some(libc::ENOENT), |()| true) // it may be there, for others to use
 }
 
 /// The laws that this kernel has ready.

@@ -45,8 +45,6 @@ pub enum Ask {
     Peer(Ipv4Addr),
     /// Largest IP packet, bytes.
     Mtu(u32),
-    /// Packets that wait to be read from its device.
-    QueueLength(u32),
     /// That it works.
     Up,
 }
@@ -74,10 +72,6 @@ pub fn set_interface(socket: &impl AsRawFd, name: &str, ask: &Ask) -> Result<()>
         Ask::Mtu(bytes) => {
             request.ifr_ifru.ifru_mtu = *bytes as c_int;
             libc::SIOCSIFMTU
-        }
-        Ask::QueueLength(packets) => {
-            request.ifr_ifru.ifru_metric = *packets as c_int; // (the integer of the union)
-            libc::SIOCSIFTXQLEN
         }
         Ask::Up => {
             request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;

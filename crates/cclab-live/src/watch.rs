@@ -14,7 +14,7 @@ pub struct Watch {
     measured: (Time, Time),
     /// Bytes to transfer; `None` without end.
     size: Option<u64>,
-    /// RTTs from the source to the destination and back, a sample for each ACK that acknowledges what was sent once.
+    /// RTTs from the source to the destination and back: for each ACK that of the latest segment that it, or its SACK, acknowledges.
     pub source: Meter,
     /// One-way delays of data packets.
     pub destination: Meter,
@@ -71,7 +71,7 @@ impl Watch {
         } else if let Some((_, ack, flags)) = ip::parse(bytes).and_then(|parsed| parsed.tcp)
             && flags & ACK != 0
         {
-            if let Some(rtt) = self.track.acked(now, ack) {
+            if let Some(rtt) = self.track.acked(now, ack, ip::first_sack(bytes)) {
                 self.rtt = Some(rtt);
                 if is_measured {
                     self.source.delay.record(rtt);
@@ -91,14 +91,22 @@ impl Watch {
     }
 }
 
+/// A segment in flight.
+#[derive(Clone, Copy, Debug)]
+struct Flying {
+    end: u64,
+    /// When it was sent, unless it was sent again (Karn).
+    sent: Option<Time>,
+    sacked: bool,
+}
+
 /// Segments of a connection in flight, as offsets from its SYN.
 #[derive(Clone, Debug, Default)]
 struct Track {
     isn: u32,
     sent: u64,
     acked: u64,
-    /// The end of each, and when it was sent, unless it was sent again (Karn).
-    flight: VecDeque<(u64, Option<Time>)>,
+    flight: VecDeque<Flying>,
 }
 
 impl Track {
@@ -112,26 +120,46 @@ impl Track {
         let start = unwrap_offset(self.sent, seq.wrapping_sub(self.isn));
         let end = start + u64::from(len);
         if start < self.sent {
-            let first = self.flight.partition_point(|&(other, _)| other <= start);
-            self.flight.range_mut(first..).take_while(|(other, _)| *other <= end).for_each(|(_, at)| *at = None);
+            let first = self.flight.partition_point(|other| other.end <= start);
+            self.flight.range_mut(first..).take_while(|other| other.end <= end).for_each(|other| other.sent = None);
         }
         if end > self.sent {
-            self.flight.push_back((end, (start == self.sent).then_some(now)));
+            self.flight.push_back(Flying { end, sent: (start == self.sent).then_some(now), sacked: false });
             self.sent = end;
         }
     }
 
-    /// The RTT that this acknowledgement shows: of the first segment that it acknowledges, if none of them was sent twice.
-    fn acked(&mut self, now: Time, ack: u32) -> Option<Duration> {
+    /// The RTT that this acknowledgement shows: of the segment that was sent last among those that it acknowledges, if none of them
+    /// was sent twice, or selectively acknowledges.
+    fn acked(&mut self, now: Time, ack: u32, sack: Option<(u32, u32)>) -> Option<Duration> {
         let ack = unwrap_offset(self.acked, ack.wrapping_sub(self.isn));
-        if ack <= self.acked || ack > self.sent {
-            return None;
+        let mut newest = None;
+        if ack > self.acked && ack <= self.sent {
+            self.acked = ack;
+            let count = self.flight.partition_point(|segment| segment.end <= ack);
+            let mut once = true;
+            for segment in self.flight.drain(..count) {
+                once &= segment.sent.is_some();
+                newest = if segment.sacked { newest } else { segment.sent };
+            }
+            newest = newest.filter(|_| once);
         }
-        self.acked = ack;
-        let count = self.flight.partition_point(|&(end, _)| end <= ack);
-        let first = self.flight.front().and_then(|&(_, at)| at);
-        let all = self.flight.drain(..count).fold(count > 0, |all, (_, at)| all && at.is_some());
-        if all { first.map(|at| now.since(at)) } else { None }
+        newest.max(self.sacked(sack)).map(|sent| now.since(sent))
+    }
+
+    /// When the last segment of a block was sent, if that was not selectively acknowledged before. The segment that an ACK answers
+    /// is nearly always at the end of its first block; what lies before it is marked as far as it was not.
+    fn sacked(&mut self, block: Option<(u32, u32)>) -> Option<Time> {
+        let [start, end] =
+            block.map(|(start, end)| [start, end])?.map(|seq| unwrap_offset(self.acked, seq.wrapping_sub(self.isn)));
+        let count = self.flight.partition_point(|segment| segment.end <= end);
+        let mut newest = None;
+        for segment in self.flight.range_mut(..count).rev().take_while(|segment| segment.end > start && !segment.sacked)
+        {
+            segment.sacked = true;
+            newest = newest.max(segment.sent);
+        }
+        newest
     }
 }
 
@@ -181,18 +209,36 @@ mod tests {
         let mut track = Track::default();
         let seq = |offset: u32| isn.wrapping_add(offset);
         track.sent(ms(0), isn, 0, SYN);
-        track.acked(ms(1), seq(1));
+        track.acked(ms(1), seq(1), None);
         for (k, at) in [(0, 10), (1, 11), (2, 12), (3, 13)] {
             track.sent(ms(at), seq(1 + k * 1000), 1000, ACK);
         }
-        assert_eq!(track.acked(ms(30), seq(1001)), Some(Duration::from_millis(20)));
-        assert_eq!(track.acked(ms(31), seq(1001)), None, "nothing new");
+        assert_eq!(track.acked(ms(30), seq(1001), None), Some(Duration::from_millis(20)));
+        assert_eq!(track.acked(ms(31), seq(1001), None), None, "nothing new");
         track.sent(ms(40), seq(1001), 1000, ACK);
-        assert_eq!(track.acked(ms(50), seq(3001)), None, "one of the two was sent twice");
-        assert_eq!(track.acked(ms(60), seq(4001)), Some(Duration::from_millis(47)));
-        assert_eq!((track.acked, track.flight.len()), (4001, 0));
-        track.sent(ms(70), seq(4001), 1000, ACK);
-        track.sent(ms(71), seq(4001), 1000, ACK);
-        assert_eq!(track.acked(ms(80), seq(5001)), None, "the last one was sent twice");
+        assert_eq!(track.acked(ms(50), seq(3001), None), None, "one of the two was sent twice");
+        track.sent(ms(55), seq(4001), 1000, ACK);
+        assert_eq!(track.acked(ms(75), seq(5001), None), Some(Duration::from_millis(20)), "of two the later");
+        assert_eq!((track.acked, track.flight.len()), (5001, 0));
+        track.sent(ms(80), seq(5001), 1000, ACK);
+        track.sent(ms(81), seq(5001), 1000, ACK);
+        assert_eq!(track.acked(ms(90), seq(6001), None), None, "the last one was sent twice");
+    }
+
+    /// The first of four is lost: each of the others shows its RTT as it arrives, and not again when the hole is filled.
+    #[test]
+    fn round_trips_by_selective_acknowledgements() {
+        let mut track = Track::default();
+        track.sent(ms(0), 0, 0, SYN);
+        (0..4).for_each(|k| track.sent(ms(10 + u64::from(k)), 1 + k * 1000, 1000, ACK));
+        for k in 1..4 {
+            let found = track.acked(ms(30 + u64::from(k)), 1, Some((1001, 1001 + k * 1000)));
+            assert_eq!(found, Some(Duration::from_millis(20)));
+            assert_eq!(track.acked(ms(35), 1, Some((1001, 1001 + k * 1000))), None);
+        }
+        track.sent(ms(40), 1, 1000, ACK);
+        track.sent(ms(41), 4001, 1000, ACK);
+        assert_eq!(track.acked(ms(60), 4001, None), None);
+        assert_eq!(track.acked(ms(61), 5001, None), Some(Duration::from_millis(20)));
     }
 }

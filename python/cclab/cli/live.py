@@ -27,9 +27,10 @@ def check(accuracy: bool) -> None:
 
     if not backend.on_linux():
         raise RunError(str(backend.missing()))
-    missing = backend.missing()
+    found = backend.check()  # first: it sees who this process was before it may move into a user namespace
+    missing = found["hosts"]
     table = console.table("Live runs", "What", "Here", "What for")
-    for row in _abilities(backend.check(), missing):
+    for row in _abilities(found):
         table.add_row(*row)
     console.show(table)
     if missing:
@@ -38,14 +39,14 @@ def check(accuracy: bool) -> None:
         _show_accuracy()
 
 
-def _abilities(found: dict[str, Any], missing: str | None) -> Iterator[tuple[str, str, str]]:
+def _abilities(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     yield "kernel", f"Linux {found['kernel']}, {found['processors']} processors", ""
     yield (
         "capabilities",
         ", ".join(found["capabilities"]) or "none",
         "CAP_SYS_ADMIN and CAP_NET_ADMIN, or a user namespace",
     )
-    yield "hosts", "no" if missing else "yes", "network namespaces with TUN devices: any live run"
+    yield "hosts", "no" if found["hosts"] else "yes", "network namespaces with TUN devices: any live run"
     yield "real time", "yes" if found["real_time"] else "no", "CAP_SYS_NICE: on time also on a busy machine"
     yield "congestion controls", ", ".join(found["laws"]), "others may come as modules, tcp_<name>"
     yield "MPTCP", "yes" if found["mptcp"] else "no", "flows with paths"
