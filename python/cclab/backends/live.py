@@ -93,6 +93,11 @@ def _beyond(scenario: Scenario) -> Iterator[str]:
         yield "network: kernels are joined by wires here, not by radio"
     if resolved["background"]:
         yield "background: live knows flows"
+    network = checked["network"]
+    links = [("network", network), *((f"network.links[{i}]", of) for i, of in enumerate(network.get("links", [])))]
+    for where, link in links:
+        if isinstance(tunnel := link.get("tunnel"), dict) and tunnel["over"] == "tcp":
+            yield f"{where}.tunnel: live knows tunnels over UDP"
     if checked["record"]["samples"] == "change":
         yield 'record.samples: a kernel is asked at an interval; write e.g. "10 ms"'
     for field in ("packets", "frames"):

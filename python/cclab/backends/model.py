@@ -85,6 +85,8 @@ def _beyond(checked: dict[str, Any]) -> Iterator[str]:
     ):
         if network[field] != plain:
             yield f"network.{field}: the model knows none"
+    if "tunnel" in network:
+        yield "network.tunnel: the model knows none"
     for field, table in (("network", network), ("network.reverse", network["reverse"])):
         if table.get("trace", "none") != "none":
             yield f"{field}.trace: the model knows none"

@@ -276,7 +276,7 @@ impl Background {
         let (spec, name) = (&e.spec, format!("{}/{}", e.name, e.connections));
         let stream = |what: &str| Stream::new(self.seed, &format!("{name}/{what}"));
         let rngs = [stream("cc"), stream("cc-destination")];
-        let ends = connection(&spec.config, spec.cc, &spec.cc_params, now, rngs);
+        let ends = connection(&spec.config, spec.cc, &spec.cc_params, now, rngs, false);
         let processing = || Box::new(Processing::new(spec.send_jitter, stream("send")).behind(delay));
         let processing = (spec.has_delay() || spec.send_jitter > Duration::ZERO).then(processing);
         let opening = Opening { ends, start: now, size, processing };

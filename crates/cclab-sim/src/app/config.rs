@@ -36,6 +36,8 @@ pub struct Flow {
     pub send_jitter: Duration,
     /// What it sends.
     pub traffic: Traffic,
+    /// Whether it is the connection of a tunnel: it carries what comes to the links of its routes, both ways.
+    pub tunnel: bool,
 }
 
 impl Flow {

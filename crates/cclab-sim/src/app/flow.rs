@@ -69,12 +69,17 @@ impl Flow {
         let (ends, cc, size) = match (&flow.traffic, flow.datagrams(seed)) {
             (Traffic::Tcp { size, config, cc, cc_params }, _) => {
                 let rngs = [flow.stream("cc", seed), flow.stream("cc-destination", seed)];
-                (connection(config, cc, cc_params, start, rngs), cc.name, *size)
+                (connection(config, cc, cc_params, start, rngs, flow.tunnel), cc.name, *size)
             }
             (_, Some(source)) => ([Transport::Datagrams(source), Transport::Sink(0)], "udp", None),
             (_, None) => unreachable!("what is not TCP is a source of datagrams"),
         };
-        let first = open(ends, index, routes, size.is_some(), sockets);
+        let kind = match size {
+            _ if flow.tunnel => Kind::Tunnel,
+            Some(_) => Kind::Transfer,
+            None => Kind::Endless,
+        };
+        let first = open(ends, index, routes, kind, sockets);
         if flow.send_jitter > Duration::ZERO {
             let processing = Processing::new(flow.send_jitter, flow.stream("send", seed));
             sockets[first as usize].processing = Some(Box::new(processing));
@@ -111,7 +116,7 @@ impl Flow {
         opening: Opening,
         sockets: &mut Vec<Socket>,
     ) -> Flow {
-        let first = open(opening.ends, index, routes, true, sockets);
+        let first = open(opening.ends, index, routes, Kind::Transfer, sockets);
         sockets[first as usize].processing = opening.processing;
         Flow::of(spec.label.clone(), spec.cc.name, opening.start, first, Some(opening.size))
     }
@@ -229,25 +234,25 @@ pub(super) struct Opening {
 }
 
 /// Opens the two sockets of flow `index`, which speak to each other; the number of the first.
-fn open(ends: [Transport; 2], index: usize, routes: [Route; 2], transfers: bool, sockets: &mut Vec<Socket>) -> u32 {
+fn open(ends: [Transport; 2], index: usize, routes: [Route; 2], kind: Kind, sockets: &mut Vec<Socket>) -> u32 {
     let first = sockets.len() as u32;
     let [source, destination] = ends;
     let flow = index as u32;
     let source = Socket::new(source, flow, SocketId(first + 1), routes[0], true);
     let destination = Socket::new(destination, flow, SocketId(first), routes[1], false);
-    let kind = if transfers { Kind::Transfer } else { Kind::Endless };
     sockets.extend([source, destination].map(|socket| Socket { kind, ..socket }));
     first
 }
 
-/// Both ends of a connection that opens at `start`, with streams for the laws of source and destination. The destination sends no
-/// data, so that no law is made for it but one that hears of its route, or one of somebody else's, who may count on being told.
+/// Both ends of a connection that opens at `start`, with streams for the laws of source and destination. Unless data go `both_ways`,
+/// no law is made for the destination but one that hears of its route, or one of somebody else's, who may count on being told.
 pub(super) fn connection(
     config: &Arc<Config>,
     cc: &Entry,
     params: &[(String, Given)],
     start: Time,
     [source, destination]: [Stream; 2],
+    both_ways: bool,
 ) -> [Transport; 2] {
     let law = |rng| {
         let cx = Context {
@@ -261,7 +266,7 @@ pub(super) fn connection(
         cc.make(&cx, params).expect("a scenario's parameters are checked")
     };
     let sender = law(source);
-    let hears = cc.needs_interpreter() || sender.notices() != Notices::None;
+    let hears = both_ways || cc.needs_interpreter() || sender.notices() != Notices::None;
     let receiver = if hears { law(destination) } else { Box::new(Receiving::beside(&*sender)) };
     [
         Transport::Tcp(Endpoint::connect(Arc::clone(config), sender, start)),

@@ -46,6 +46,8 @@ pub(crate) enum Kind {
     Transfer,
     /// A subflow of a session, which knows.
     Subflow,
+    /// The connection of a tunnel: it has to write what comes, and to hand on what is whole.
+    Tunnel,
 }
 
 /// What a socket speaks. Endpoints lie in it, not behind a pointer: nearly all sockets have one.

@@ -1,7 +1,7 @@
 //! What a network is made of: links, their impairments, their changes over time.
 
 pub use super::medium::config::{Crossing, Medium};
-use super::queue::Queue;
+use super::queue::{Limit, Queue};
 use super::trace::Trace;
 use cclab_algo::{Duration, Rate, Time};
 use std::sync::Arc;
@@ -21,8 +21,10 @@ pub struct Link {
     pub delay: Duration,
     /// Queue in front of the link.
     pub queue: Queue,
-    /// Bytes of framing added to every packet on this link.
+    /// Bytes of framing added to every packet on this link, and of a tunnel over UDP.
     pub overhead: u32,
+    /// The TCP connection that carries whatever crosses this link.
+    pub tunnel: Option<Tunnel>,
     /// Impairments, applied in this order to every packet.
     pub loss: Vec<Loss>,
     /// Whether losses happen before the queue or after the link.
@@ -52,6 +54,15 @@ impl Link {
         }
         outages
     }
+}
+
+/// The mouth of a TCP connection that carries packets across a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tunnel {
+    /// Name, that of the connection; at the end that did not open it `-reverse` follows.
+    pub name: String,
+    /// Packets of which nothing has been sent, at most; what comes to more is dropped.
+    pub buffer: Limit,
 }
 
 /// A loss model and what it applies to.

@@ -16,6 +16,7 @@ pub mod queue;
 mod service;
 mod table;
 mod trace;
+mod tunnel;
 
 pub use link::{Link, Outcome, Pending};
 pub use loss::Lottery;
@@ -26,6 +27,7 @@ pub use pipe::Pipe;
 pub use service::{Propagation, Service, Step};
 pub use table::{LinkRow, LinkSample, LinkSamples, Links};
 pub use trace::{Course, Opportunities, Trace};
+pub use tunnel::LENGTH;
 
 use crate::engine::{Wheel, prefetch};
 use crate::measure::table::{Store, Text};
@@ -37,6 +39,7 @@ use delay::{Count, DelayLine};
 use losses::{Cause, Loss};
 use medium::{Medium, Sent};
 use std::sync::Arc;
+use tunnel::Mouth;
 
 /// What is due in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub enum Event {
     Serve(u32),
     /// The discipline of this link has periodic work.
     Tick(u32),
+    /// Packets have come to this mouth of a tunnel: for whoever has its connection.
+    Tunnel(u32),
     /// Something in a medium: `what` says what.
     Medium {
         /// Its number among the links, behind which the media are.
@@ -126,11 +131,12 @@ impl<E: Copy + From<Event>> Sink for Wheel<E> {
     }
 }
 
-/// A link as the network holds it, or a medium.
+/// A link as the network holds it, a medium, or the mouth of a tunnel.
 enum Hop {
     Delay(DelayLine),
     Link(Box<Link>),
     Medium(Box<Medium>),
+    Mouth(Box<Mouth>),
 }
 
 /// Where a route begins in the network's table of routes.
@@ -140,8 +146,10 @@ pub struct Route(u32);
 /// Links and routes, and the packets on them. It reads no clock and keeps no event queue: [`send`](Network::send) what comes,
 /// and call [`on_event`](Network::on_event) when it asked for that.
 pub struct Network {
-    /// Links, and behind them media.
+    /// Links, and behind them mouths of tunnels, and behind these media.
     links: Vec<Hop>,
+    /// Links that are tunnels, with the mouth of each.
+    tunnels: Vec<(u32, u32)>,
     /// All routes behind each other, each ended by [`HOST`]. A medium's number is followed by its two stations.
     routes: Vec<u32>,
     /// What the numbers behind those of the links mean in a route as given.
@@ -168,10 +176,15 @@ impl Network {
             Some(line) => Hop::Delay(line),
             None => Hop::Link(Box::new(Link::new(link, seed, from, to, log.changes))),
         };
+        let tunnels = links.iter().zip(0_u32..).filter_map(|(link, number)| Some((number, link.tunnel.as_ref()?)));
+        let mouths = tunnels.clone().map(|(_, tunnel)| Hop::Mouth(Box::new(Mouth::new(tunnel, interval, log.changes))));
+        let names = links.iter().map(|link| &link.name).chain(tunnels.clone().map(|(_, tunnel)| &tunnel.name));
+        let hops: Vec<Hop> = links.iter().map(hop).chain(mouths).collect();
         Network {
-            before: vec![Count::default(); links.len()],
-            names: links.iter().map(|link| link.name.clone()).collect(),
-            links: links.iter().map(hop).collect(),
+            before: vec![Count::default(); hops.len()],
+            names: names.cloned().collect(),
+            tunnels: tunnels.map(|(number, _)| number).zip(links.len() as u32..).collect(),
+            links: hops,
             routes: Vec::new(),
             crossings: (links.len(), Vec::new()),
             tallies: Vec::new(),
@@ -212,26 +225,38 @@ impl Network {
                     medium.begin();
                     self.settle_medium(Time::ZERO, index as u32, sink);
                 }
-                Hop::Delay(_) | Hop::Link(_) => {}
+                Hop::Delay(_) | Hop::Link(_) | Hop::Mouth(_) => {}
             }
         }
     }
 
-    /// Adds a route, the numbers of its links and crossings.
+    /// Adds a route, the numbers of its links and crossings. In the place of a link that is a tunnel it has the tunnel's mouth.
     pub fn add_route(&mut self, route: &[usize]) -> Route {
         let start = self.routes.len() as u32;
         let (links, crossings) = &self.crossings;
         for &number in route {
             match number.checked_sub(*links) {
-                None => self.routes.push(number as u32),
+                None => self.routes.push(self.mouth(number).unwrap_or(number as u32)),
                 Some(crossing) => {
                     let Crossing { medium, from, to } = crossings[crossing];
-                    self.routes.extend([(links + medium) as u32, from.0, to.0]);
+                    self.routes.extend([(links + self.tunnels.len() + medium) as u32, from.0, to.0]);
                 }
             }
         }
         self.routes.push(HOST);
         Route(start)
+    }
+
+    /// Adds the route of a tunnel's connection: over the link itself.
+    pub fn add_tunnel_route(&mut self, link: usize) -> Route {
+        let start = self.routes.len() as u32;
+        self.routes.extend([link as u32, HOST]);
+        Route(start)
+    }
+
+    /// The mouth of the tunnel that this link is.
+    pub fn mouth(&self, link: usize) -> Option<u32> {
+        self.tunnels.iter().find(|(tunnel, _)| *tunnel as usize == link).map(|(_, mouth)| *mouth)
     }
 
     /// Adds a flow, whose losses count until `until`.
@@ -278,6 +303,7 @@ impl Network {
                 self.tick(now, link, sink);
                 return false;
             }
+            Event::Tunnel(_) => return false,
             Event::Medium { medium, what } => {
                 if !self.on_medium(now, medium.into(), what, packet, sink) {
                     return false;
@@ -302,7 +328,7 @@ impl Network {
         let line = match &self.links[index as usize] {
             Hop::Link(link) => &link.line,
             Hop::Delay(line) => line.pipe()?,
-            Hop::Medium(_) => return None,
+            Hop::Medium(_) | Hop::Mouth(_) => return None,
         };
         let near = line.ahead(1)?;
         if let Some(hop) = self.links.get(self.routes[near.next() as usize] as usize) {
@@ -344,7 +370,7 @@ impl Network {
                 return through;
             }
             Hop::Link(link) => link,
-            Hop::Medium(_) => {
+            Hop::Medium(_) | Hop::Mouth(_) => {
                 self.enter(now, index, packet, sink);
                 return false;
             }
@@ -378,9 +404,18 @@ impl Network {
         false
     }
 
-    /// A packet enters a medium.
+    /// A packet enters a medium, or a tunnel.
     #[inline(never)]
     fn enter(&mut self, now: Time, index: u32, packet: &mut Packet, sink: &mut impl Sink) {
+        if let Hop::Mouth(mouth) = &mut self.links[index as usize] {
+            if mouth.take(now, packet) {
+                sink.at(now, Event::Tunnel(index));
+                self.note(now, index, EventKind::Queued, packet);
+            } else {
+                self.bury(index, None, now, Cause::Queue, packet, sink);
+            }
+            return;
+        }
         let place = packet.next as usize;
         let [from, to] = [self.routes[place], self.routes[place + 1]].map(StationId);
         packet.next += 2;
@@ -418,6 +453,35 @@ impl Network {
                 tally.duplicated += 1;
             }
         }
+    }
+
+    /// Bytes that have come to the mouth of a tunnel since this was last asked.
+    pub fn bytes_for_tunnel(&mut self, mouth: u32) -> u64 {
+        self.links[mouth as usize].mouth_mut().map_or(0, Mouth::bytes)
+    }
+
+    /// The connection of a tunnel has sent what came to this mouth up to here for the first time.
+    pub fn note_tunnel_sent(&mut self, now: Time, mouth: u32, offset: u64) {
+        if let Some(mouth) = self.links[mouth as usize].mouth_mut() {
+            mouth.note_sent(now, offset);
+        }
+    }
+
+    /// The far end of a tunnel has received what came to this mouth up to here: the next packet that is whole goes on its way.
+    /// Whether there is one; and whether it has reached its host already.
+    pub fn leave_tunnel(
+        &mut self,
+        now: Time,
+        mouth: u32,
+        received: u64,
+        packet: &mut Packet,
+        sink: &mut impl Sink,
+    ) -> Option<bool> {
+        let left = self.links[mouth as usize].mouth_mut().is_some_and(|mouth| mouth.pop(received, packet));
+        left.then(|| {
+            self.note(now, mouth, EventKind::Forwarded, packet);
+            self.carry(now, packet, sink)
+        })
     }
 
     /// The transmitter of a served link is free: its next packet goes.
@@ -522,6 +586,7 @@ impl Network {
                 Hop::Delay(line) => *before = line.came(),
                 Hop::Link(link) => link.begin_measuring(now),
                 Hop::Medium(medium) => medium.begin_measuring(now),
+                Hop::Mouth(mouth) => mouth.begin_measuring(),
             }
         }
     }
@@ -544,6 +609,7 @@ impl Network {
                 Hop::Delay(_) => (0, 0),
                 Hop::Link(link) => link.backlog(now),
                 Hop::Medium(medium) => medium.backlog(),
+                Hop::Mouth(mouth) => mouth.backlog(),
             };
             samples.push((now, index, packets, bytes));
         }
@@ -551,16 +617,24 @@ impl Network {
 
     /// Changes of queues noted so far.
     pub(crate) fn changes(&self) -> usize {
-        if self.keeps.changes { self.links.iter().filter_map(Hop::link).map(Link::changes).sum() } else { 0 }
+        let of = |hop: &Hop| match hop {
+            Hop::Link(link) => link.changes(),
+            Hop::Mouth(mouth) => mouth.changes(),
+            Hop::Delay(_) | Hop::Medium(_) => 0,
+        };
+        if self.keeps.changes { self.links.iter().map(of).sum() } else { 0 }
     }
 
     /// Rows of every change of every queue before `end`, by time and link.
     pub(crate) fn take_changes(&mut self, end: Time, samples: &mut LinkSamples) {
         let mut rows = Vec::new();
         for (index, hop) in self.links.iter_mut().enumerate() {
-            if let Hop::Link(link) = hop {
-                rows.extend(link.take_changes(end).into_iter().map(|(at, packets, bytes)| (at, index, packets, bytes)));
-            }
+            let changes = match hop {
+                Hop::Link(link) => link.take_changes(end),
+                Hop::Mouth(mouth) => mouth.take_changes(end),
+                Hop::Delay(_) | Hop::Medium(_) => continue,
+            };
+            rows.extend(changes.into_iter().map(|(at, packets, bytes)| (at, index, packets, bytes)));
         }
         rows.sort_by_key(|&(at, index, ..)| (at, index));
         rows.into_iter().for_each(|row| samples.push(row));
@@ -577,6 +651,7 @@ impl Network {
                 Hop::Delay(line) => table.push(&line.whole(name, seconds, &line.measured(*before))),
                 Hop::Link(link) => table.push(&link.whole(name, seconds)),
                 Hop::Medium(medium) => table.push(&medium.whole(name, seconds)),
+                Hop::Mouth(mouth) => table.push(&mouth.whole(name, seconds)),
             }
         }
         table
@@ -649,6 +724,7 @@ impl Network {
             Hop::Delay(line) => line.data_delivered(),
             Hop::Link(link) => link.tally.data_delivered,
             Hop::Medium(medium) => medium.data_delivered(),
+            Hop::Mouth(mouth) => mouth.data_delivered(),
         };
         self.links.iter().map(delivered).max().unwrap_or(0)
     }
@@ -659,6 +735,7 @@ impl Network {
             Hop::Delay(_) => None,
             Hop::Link(link) => Some((format!("link {name}"), link.imbalance()?)),
             Hop::Medium(medium) => Some((format!("medium {name}"), medium.imbalance()?)),
+            Hop::Mouth(mouth) => Some((format!("tunnel {name}"), mouth.imbalance()?)),
         })
     }
 
@@ -675,6 +752,7 @@ impl Network {
                 Hop::Delay(line) => line.packets().for_each(|packed| count(packed.flow())),
                 Hop::Link(link) => link.each_under_way(&mut count),
                 Hop::Medium(medium) => medium.each_under_way(&mut count),
+                Hop::Mouth(mouth) => mouth.each_under_way(&mut count),
             }
         }
         (&self.tallies, under_way)
@@ -682,8 +760,8 @@ impl Network {
 }
 
 impl Hop {
-    fn link(&self) -> Option<&Link> {
-        if let Hop::Link(link) = self { Some(link) } else { None }
+    fn mouth_mut(&mut self) -> Option<&mut Mouth> {
+        if let Hop::Mouth(mouth) = self { Some(mouth) } else { None }
     }
 
     /// Takes the first packet off the line; and when the next one follows, if there is one.
@@ -696,7 +774,7 @@ impl Hop {
                 link.count_delivered(packet);
                 link.line.due()
             }
-            Hop::Medium(_) => None,
+            Hop::Medium(_) | Hop::Mouth(_) => None,
         }
     }
 

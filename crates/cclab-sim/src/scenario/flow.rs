@@ -215,6 +215,7 @@ impl FlowSpec {
             stop: self.stop.map(|d| Time::ZERO + d),
             send_jitter: self.send_jitter,
             traffic,
+            tunnel: false,
         }
     }
 }

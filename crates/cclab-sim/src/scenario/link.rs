@@ -5,6 +5,7 @@ use super::quantity::{
 };
 use super::queue::QueueSpec;
 use super::reader::{Kind, Mistakes, Table, show};
+use super::tunnel::TunnelSpec;
 use super::{AppliesTo, Change, Jitter, Link, Loss, LossModel, LossPlace, Reorder};
 use crate::net::Trace;
 use cclab_algo::{Duration, Rate, Time};
@@ -27,6 +28,7 @@ pub(super) struct LinkSpec {
     duplicate: f64,
     schedule: Vec<Change>,
     followed: Followed,
+    pub(super) tunnel: Option<TunnelSpec>,
     /// `loss`, `jitter`, `reorder` and `schedule` in normal form.
     normal: Map<String, Json>,
 }
@@ -157,18 +159,21 @@ impl LinkSpec {
             duplicate: 0.0,
             schedule: Vec::new(),
             followed: Followed::Nothing,
+            tunnel: None,
             normal: Map::new(),
         }
     }
 
     /// Reads the fields of a link out of `t`. What it follows, rate and delay are read by the caller.
     pub(super) fn read(t: &mut Table, followed: Followed, rate: Option<Rate>, delay: Option<Duration>) -> LinkSpec {
-        LinkSpec { rate, delay, followed, queue: QueueSpec::before(rate), ..LinkSpec::ideal() }.overridden(t)
+        let tunnel = TunnelSpec::read(t, rate);
+        LinkSpec { rate, delay, followed, tunnel, queue: QueueSpec::before(rate), ..LinkSpec::ideal() }.overridden(t)
     }
 
     /// Reads `reverse`: what it leaves out is as in the forward direction.
     pub(super) fn read_reverse(&self, t: &mut Table) -> LinkSpec {
         let mut r = t.table_or_empty("reverse");
+        r.refuse("tunnel", format!("does not apply: {} is one in both directions", t.field("tunnel")));
         let mut spec = self.clone();
         let (rate, delay) = (r.peek("rate", &RATE), r.peek("delay", &TIME));
         self.read_reverse_trace(&mut spec, &mut r, (rate, delay));
@@ -342,7 +347,8 @@ impl LinkSpec {
             rate: self.rate,
             delay,
             queue: self.queue.build(self.rate, around),
-            overhead: self.overhead as u32,
+            overhead: (self.overhead + self.tunnel.as_ref().map_or(0, TunnelSpec::encapsulation)) as u32,
+            tunnel: None, // until its connection has a name
             loss: self.losses.iter().map(loss).collect(),
             loss_place: self.place,
             jitter: self.jitter,

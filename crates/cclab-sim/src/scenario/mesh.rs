@@ -136,8 +136,13 @@ impl Mesh {
         let mut specs = vec![forward];
         if duplex {
             specs.push(specs[0].read_reverse(l));
-        } else if l.raw("reverse").is_some() {
-            l.mistake("reverse", format!("{} is false, so there is no reverse direction", l.field("duplex")));
+        } else {
+            if l.raw("reverse").is_some() {
+                l.mistake("reverse", format!("{} is false, so there is no reverse direction", l.field("duplex")));
+            }
+            if specs[0].tunnel.as_ref().is_some_and(|tunnel| tunnel.over_tcp().is_some()) {
+                l.mistake("tunnel", format!("a connection needs both directions, but {} is false", l.field("duplex")));
+            }
         }
         let Some((a, b)) = ends else { return };
         for (spec, (from, to)) in specs.into_iter().zip([(a, b), (b, a)]) {

@@ -28,6 +28,7 @@ mod resolved;
 mod session;
 mod tcp;
 mod trace;
+mod tunnel;
 mod wifi;
 mod wireless;
 
@@ -164,8 +165,9 @@ impl Written {
         let background = ways.zip(background_paths).filter_map(|((b, k), path)| b.build(k, path, &graph, mistakes));
         let background = background.collect();
         let named = each.iter().zip(paths).zip(&labels);
-        let flows: Vec<Flow> =
+        let mut flows: Vec<Flow> =
             named.map(|((f, path), (_, label))| f.build(label.clone(), path, &graph, mistakes)).collect();
+        flows.extend(graph.join_tunnels(&numbers, mistakes));
         let sessions = self.sessions(&labels, &flows, &graph.links);
         Some(Scenario {
             name: self.name,

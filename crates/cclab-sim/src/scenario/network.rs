@@ -11,8 +11,9 @@ use super::link::{LinkSpec, Surroundings};
 use super::mesh::Mesh;
 use super::quantity::Words;
 use super::reader::{Kind, Mistakes, Table, alternatives, show};
+use super::tunnel::{OverTcp, TunnelSpec};
 use super::wireless::{self, Wireless};
-use super::{Crossing, Link, Medium};
+use super::{Crossing, Limit, Link, Medium};
 use cclab_algo::{Duration, Rate};
 use serde_json::{Value as Json, json};
 
@@ -70,6 +71,8 @@ pub(super) enum Ends {
 pub(super) struct Graph {
     pub(super) nodes: Vec<String>,
     pub(super) links: Vec<Link>,
+    /// Links that are tunnels over TCP, each beside its reverse one, with the room at their mouths.
+    pub(super) tunnels: Vec<(usize, OverTcp, Limit)>,
     pub(super) media: Vec<Medium>,
     pub(super) crossings: Vec<Crossing>,
     pub(super) paths: Vec<Path>,
@@ -215,6 +218,9 @@ impl Graph {
         around: &Surroundings,
     ) -> usize {
         let name = name.map_or_else(|| format!("{}->{}", self.nodes[from], self.nodes[to]), Into::into);
+        if let Some(tunnel) = spec.tunnel.as_ref().and_then(TunnelSpec::over_tcp) {
+            self.tunnels.push((self.links.len(), tunnel.clone(), tunnel.limit(spec.rate, around)));
+        }
         self.links.push(spec.build(name, from, to, delay, around));
         self.links.len() - 1
     }

@@ -8,7 +8,7 @@ use super::quantity::Words;
 use super::reader::Kind;
 use super::{
     AppliesTo, Arrivals, Background, Capture, Change, Crossing, Flow, Jitter, Limit, Link, Loss, LossModel, Medium,
-    Queue, Record, Reorder, Sampling, Scenario, Session, Traffic, link, radio, tcp as words, trace,
+    Queue, Record, Reorder, Sampling, Scenario, Session, Traffic, Tunnel, link, radio, tcp as words, trace,
 };
 use crate::app::workload::{Page, Sizes, Variate};
 use crate::net::medium::config::{Area, GaussMarkov, Mac, Motion, Phy, Place, Propagation, Radio, Station, Waypoint};
@@ -80,7 +80,7 @@ impl Scenario {
     }
 
     fn flow_json(&self, flow: &Flow) -> Json {
-        let Flow { label, from, to, route, route_back, start, start_jitter, stop, send_jitter, traffic } = flow;
+        let Flow { label, from, to, route, route_back, start, start_jitter, stop, send_jitter, traffic, tunnel } = flow;
         json!({
             "label": label,
             "from": from,
@@ -93,6 +93,7 @@ impl Scenario {
             "stop_s": stop.map(at),
             "send_jitter_s": s(*send_jitter),
             "traffic": traffic_json(traffic),
+            "tunnel": tunnel,
         })
     }
 }
@@ -125,6 +126,7 @@ fn link_json(of: &Link) -> Json {
         duplicate,
         schedule,
         trace,
+        tunnel,
     } = of;
     json!({
         "name": name,
@@ -146,6 +148,10 @@ fn link_json(of: &Link) -> Json {
             json!({ "at_s": at(*when), "rate_bps": rate.map(bps), "delay_s": delay.map(s), "up": up })
         }).collect::<Vec<_>>(),
         "trace": trace.as_ref().map(|trace| &trace.name),
+        "tunnel": tunnel.as_ref().map(|Tunnel { name, buffer }| {
+            let (packets, bytes) = limit_json(*buffer);
+            json!({ "name": name, "limit_packets": packets, "limit_bytes": bytes })
+        }),
     })
 }
 
@@ -172,12 +178,17 @@ fn traces_json(links: &[Link]) -> Json {
     traces.into_iter().map(|(name, trace)| (name.to_string(), told(trace))).collect::<serde_json::Map<_, _>>().into()
 }
 
-fn queue_json(queue: &Queue) -> Json {
-    let (packets, bytes) = match queue.limit() {
+/// In packets, and in bytes.
+fn limit_json(limit: Limit) -> (Option<u64>, Option<u64>) {
+    match limit {
         Limit::Packets(u64::MAX) => (None, None),
         Limit::Packets(n) => (Some(n), None),
         Limit::Bytes(n) => (None, Some(n)),
-    };
+    }
+}
+
+fn queue_json(queue: &Queue) -> Json {
+    let (packets, bytes) = limit_json(queue.limit());
     let params: serde_json::Map<String, Json> = queue
         .fields()
         .filter(|(field, _)| field.name != "limit")

@@ -87,6 +87,7 @@ impl Wireless {
         let why =
             format!("does not apply: stations share the air, and what they have stands in {}", t.field("wireless"));
         WIRED.into_iter().for_each(|name| t.refuse(name, why.as_str()));
+        t.refuse("tunnel", "a tunnel over the air is not simulated; it is one of a link");
         let mut w = t.table_or_empty("wireless");
         let mut ground = Ground::read(t, &mut w, topology);
         let (mac, queue, radio) = radio::read(&mut w);

@@ -351,6 +351,7 @@ mod tests {
             stop: None,
             send_jitter: Duration::ZERO,
             traffic,
+            tunnel: false,
         };
         Scenario {
             name: "evil \u{1b}[2J name".to_string(),

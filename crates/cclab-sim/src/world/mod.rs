@@ -6,6 +6,7 @@ mod error;
 mod recorder;
 mod result;
 mod sessions;
+mod tunnels;
 
 pub use error::Error;
 pub use result::{EngineStats, RunResult, RunRow, Runs, schema};
@@ -26,6 +27,7 @@ use config::{Point, Sampling, Scenario};
 use recorder::Recorder;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use tunnels::Tunnel;
 
 /// What may be recorded, of each kind: a few gigabytes.
 #[derive(Clone, Copy)]
@@ -103,6 +105,7 @@ pub struct Simulation {
     sessions: Vec<Session>,
     /// The session that each flow is a subflow of; as long as the last of these.
     session_of: Vec<u32>,
+    tunnels: Vec<Tunnel>,
     /// Packets that reached their host without an event, to be taken in at this same instant.
     arrivals: VecDeque<Packet>,
     recorder: Recorder,
@@ -133,13 +136,18 @@ impl Simulation {
         let count = scenario.flows.len();
         let (mut sockets, mut flows) = (Vec::with_capacity(2 * count), Vec::with_capacity(count));
         for (index, flow) in scenario.flows.iter().enumerate() {
-            let routes = [network.add_route(&flow.route), network.add_route(&flow.route_back)];
+            let mut route = |links: &[usize]| match (flow.tunnel, links) {
+                (true, [link]) => network.add_tunnel_route(*link),
+                _ => network.add_route(links),
+            };
+            let routes = [route(&flow.route), route(&flow.route_back)];
             network.add_flow(flow.stop.unwrap_or(end));
             flows.push(Flow::new(flow, index, routes, &mut sockets, seed));
             hear(&mut network, index, &sockets[flows[index].source().index()]);
         }
         let background = Background::new(&scenario.background, &mut network, seed);
         let (sessions, session_of) = sessions::open(scenario, &flows, &mut sockets);
+        let tunnels = tunnels::open(scenario, &flows, &network);
         let mut sim = Simulation {
             seed,
             now: Time::ZERO,
@@ -161,6 +169,7 @@ impl Simulation {
             background,
             sessions,
             session_of,
+            tunnels,
             arrivals: VecDeque::new(),
             recorder: Recorder {
                 sampling: scenario.record.samples,
@@ -304,6 +313,7 @@ impl Simulation {
 
     fn serve(&mut self, now: Time, event: Event) {
         match event {
+            Event::Net(net::Event::Tunnel(mouth)) => self.feed(now, mouth),
             Event::Net(event) => {
                 if self.looks_ahead
                     && let Some([near, far]) = self.network.look_ahead(event)
@@ -374,8 +384,10 @@ impl Simulation {
     fn start(&mut self, now: Time, index: usize) {
         let flow = &self.flows[index];
         let (source, size) = (flow.source(), flow.size);
-        if self.sockets[source.index()].kind == Kind::Subflow {
-            return self.start_subflow(now, source);
+        match self.sockets[source.index()].kind {
+            Kind::Subflow => return self.start_subflow(now, source),
+            Kind::Tunnel => return self.pump(now, source),
+            Kind::Endless | Kind::Transfer => {}
         }
         match &mut self.sockets[source.index()].transport {
             Transport::Tcp(endpoint) => {
@@ -426,8 +438,10 @@ impl Simulation {
                 if endpoint.next_timer() <= now {
                     endpoint.on_timer(now);
                 }
-                if socket.kind == Kind::Subflow {
-                    return self.drive(now, id, 0);
+                match socket.kind {
+                    Kind::Subflow => return self.drive(now, id, 0),
+                    Kind::Tunnel => return self.tend(now, id),
+                    Kind::Endless | Kind::Transfer => {}
                 }
                 if of_background && socket.is_source && endpoint.state() == State::Closed {
                     return self.finish_connection(now, index);
@@ -485,6 +499,7 @@ impl Simulation {
                 match kind {
                     Kind::Endless => {}
                     Kind::Subflow => return self.drive(now, to, segment.dss),
+                    Kind::Tunnel => return self.tend(now, to),
                     Kind::Transfer if !self.note_finished(now, index) => {}
                     Kind::Transfer if of_background => return self.finish_connection(now, index),
                     Kind::Transfer => self.end_measuring(now, index),
@@ -639,7 +654,8 @@ impl Simulation {
             flows.push(&flow.measured(own, self.warmup, self.end, self.network.lost(index)));
         }
         let is_tcp = |flow: &Flow| sockets[flow.source().index()].transport.tcp().is_some();
-        let is_measured = |i: &usize| is_tcp(&own[*i]) && flows.measured_s[*i] > 0.0;
+        let is_tunnel = |i: usize| sockets[own[i].source().index()].kind == Kind::Tunnel;
+        let is_measured = |i: &usize| is_tcp(&own[*i]) && flows.measured_s[*i] > 0.0 && !is_tunnel(*i);
         let sessions = self.measured_sessions();
         let alone =
             (0..own.len()).filter(|i| is_measured(i) && self.session(*i).is_none()).map(|i| flows.goodput_bps[i]);

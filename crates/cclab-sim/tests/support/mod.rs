@@ -26,6 +26,7 @@ pub fn link(name: &str, rate: Option<u64>, delay: Duration) -> Link {
         duplicate: 0.0,
         schedule: vec![],
         trace: None,
+        tunnel: None,
     }
 }
 
@@ -62,6 +63,7 @@ pub fn flow(label: &str, traffic: Traffic) -> Flow {
         stop: None,
         send_jitter: Duration::ZERO,
         traffic,
+        tunnel: false,
     }
 }
 

@@ -409,6 +409,11 @@ impl Endpoint {
         self.rcv.read(max)
     }
 
+    /// Bytes of the stream that have been sent at least once.
+    pub fn bytes_begun(&self) -> u64 {
+        self.snd.nxt().saturating_sub(1)
+    }
+
     /// As a subflow: more data waits at its connection, which hands it out by the segment; so it is not the application that limits
     /// this sender.
     pub fn set_more(&mut self, more: bool) {
