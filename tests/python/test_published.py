@@ -258,6 +258,7 @@ def test_a_claim_follows_from_its_comparisons():
         assert published.judged("a claim", found, "Figures").verdict == verdict, found
     told = published.judged("a claim", [yes, no, open_], "Figures.").evidence
     assert told == "Figures. Of 3 comparisons 1 for it, 1 against it, 1 cannot tell."
+    assert published.judged("a claim", [yes, yes], "").evidence.startswith("Of 2 comparisons")
 
 
 def test_every_study_of_ours_is_complete():

@@ -113,7 +113,8 @@ def judged(check: str, comparisons: Iterable[str], evidence: str) -> Check:
     if len(found) > 1:
         yes, no = found.count(stats.AGREES), found.count(stats.DIFFERS)
         told = f"{yes} for it, {no} against it, {len(found) - yes - no} cannot tell"
-        evidence = f"{evidence.rstrip('. ')}. Of {len(found)} comparisons {told}."
+        said = f"{evidence.rstrip('. ')}. " if evidence.strip(". ") else ""
+        evidence = f"{said}Of {len(found)} comparisons {told}."
     return Check(check, stats.claim(found), evidence)
 
 
