@@ -1,6 +1,7 @@
 # make demo    sets everything up and reproduces the Santa Cruz study; ends with a table and the path of its page
 # make test    sets up what it needs and runs every test, Rust and Python
 # make lint    formatting, lints and types;  make check = lint + test
+# make bpf     the congestion controls in bpf/ for live runs, into target/bpf; needs clang and the headers of libbpf
 # make bench   the simulator's speed, beside ns-2 and ns-3 where they are installed
 # Everything stays inside this folder: .uv (the installer, where there is none), .venv, target, out.
 
@@ -21,7 +22,10 @@ export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 unexport PYTHONPATH
 
-.PHONY: help setup demo test test-rust test-python lint check docs bench clean
+# BPF laws in live runs: built in where the headers of libelf and zlib are.
+export MATURIN_PEP517_ARGS := $(shell pkg-config --exists libelf zlib 2>/dev/null && echo --features bpf)
+
+.PHONY: help setup demo test test-rust test-python lint check docs bench bpf clean
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
 
@@ -42,7 +46,7 @@ test: test-rust test-python
 test-rust:
 	$(CARGO) test --workspace --exclude cclab-py --locked
 
-test-python: setup
+test-python: setup $(if $(shell command -v clang),bpf)
 	$(RUN) pytest
 
 lint: setup
@@ -59,6 +63,12 @@ docs: setup
 	$(RUN) cclab list --markdown > docs/models/README.md
 	$(RUN) cclab list columns --markdown > docs/reference/columns.md
 	$(RUN) cclab list events --markdown > docs/reference/events.md
+
+BPF := $(patsubst bpf/%.c,target/bpf/%.o,$(wildcard bpf/*.bpf.c))
+bpf: $(BPF)
+target/bpf/%.bpf.o: bpf/%.bpf.c bpf/tcp.h
+	@mkdir -p target/bpf
+	clang -O2 -g -Wall -target bpf -I/usr/include/$(shell gcc -dumpmachine) -c $< -o $@
 
 bench: setup
 	$(RUN) cclab bench --peers

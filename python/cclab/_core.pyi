@@ -103,8 +103,8 @@ def live_check() -> str:
 def live_round_trips(rtt_s: float, count: int) -> list[float]:
     """Round trips over an idle path of this RTT, s. On Linux only."""
 
-def live_law(name: str) -> bool:
-    """Whether this kernel has a congestion control, or a module with it. On Linux only."""
+def live_lacks(name: str) -> str | None:
+    """Why this kernel cannot run a congestion control, if it cannot. On Linux only."""
 
 class Simulation:
     """One run in progress."""

@@ -135,7 +135,14 @@ def plain(value: Any, where: str = "", level: int = 0) -> Any:
     raise ScenarioError(f"{where}: {value!r} is not text, a number, true or false, a list or a table")
 
 
+_PROGRAM = "bpf:"  # and the file of a congestion control for the kernel, beside the scenario
 _LONGEST = 64_000_000  # bytes of a trace
+
+
+def law_of(flow: Mapping[str, Any]) -> str:
+    """The name of a flow's congestion control, which stands alone or in a table with its parameters."""
+    cc = flow.get("cc", "")
+    return str(cc.get("name", "") if isinstance(cc, dict) else cc)
 
 
 def read_trace(path: Path) -> str:
@@ -189,6 +196,9 @@ def take_in_traces(data: dict[str, Any], value: Any, where: str, folder: Path) -
 def _take_in(data: dict[str, Any], folder: Path) -> None:
     """Puts what files say in the place of their names: a scenario is whole by itself."""
     take_in_traces(data, data.get("network"), "network", folder)
+    for flow in data.get("flows", []) if isinstance(data.get("flows"), list) else []:
+        if isinstance(flow, dict) and isinstance(cc := flow.get("cc"), str) and cc.startswith(_PROGRAM):
+            flow["cc"] = f"{_PROGRAM}{folder / cc.removeprefix(_PROGRAM)}"  # too large and too binary to take in
     mobility: Any = data
     for key in ("network", "wireless", "mobility"):
         mobility = mobility.get(key) if isinstance(mobility, dict) else None

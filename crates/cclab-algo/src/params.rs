@@ -119,6 +119,9 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
+    /// It cannot be made here.
+    #[error("{0} is a program for the kernel, which only the live backend runs")]
+    Kernel(&'static str),
 }
 
 /// Checked parameters: every [`Spec`] has a value.

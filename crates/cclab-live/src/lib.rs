@@ -11,12 +11,15 @@
 //!  relay      the thread between the hosts: devices, the network, a timer
 //!  transfer   the thread of the senders and receivers
 //!  stamp      how good a run was
+//!  bpf        laws of the user's own, in the kernel (feature `bpf`)
 //!  run        a scenario, from its hosts to its tables
 //! ```
 //!
 //! Nothing here has a name in the file system, and the hosts end with the process.
 #![cfg(target_os = "linux")]
 
+#[cfg(feature = "bpf")]
+pub mod bpf;
 pub mod check;
 pub mod clock;
 pub mod host;

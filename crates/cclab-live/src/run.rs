@@ -7,6 +7,7 @@ use crate::stamp::{Stamp, Ticks};
 use crate::transfer::{self, Moment, Options, Outcome, Times, Transfer, Transfers, Work};
 use crate::watch::Watch;
 use crate::{Error, Result, check, fault, sys};
+use cclab_algo::cc::PROGRAM;
 use cclab_algo::{Duration, Time};
 use cclab_sim::app::{FlowRow, FlowSample, FlowSamples, Flows};
 use cclab_sim::net::{Log, Network};
@@ -31,12 +32,51 @@ pub fn kernel_name(law: &str) -> &str {
     if law == "hstcp" { "highspeed" } else { law }
 }
 
-/// Whether this kernel has a law of this name, or a module with it that may be loaded.
-pub fn has_law(law: &str) -> bool {
+/// Why this kernel cannot run a law of this name, if it cannot: neither built in nor a module that may be loaded, or no program.
+pub fn lacks(law: &str) -> Option<String> {
+    if let Some(file) = law.strip_prefix(PROGRAM) {
+        return Programs::default().add(file).err().map(|e| e.to_string());
+    }
     let socket = TcpListener::bind("127.0.0.1:0");
     let set =
         socket.and_then(|socket| sys::set_text(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, kernel_name(law)));
-    set.map_or_else(|error| error.raw_os_error() != Some(libc::ENOENT), |()| true) // it may be there, for others to use
+    let has = set.map_or_else(|error| error.raw_os_error() != Some(libc::ENOENT), |()| true); // or it is for others to use
+    let none = || {
+        let has = laws().join(", ");
+        let sysctl = "sysctl net.ipv4.tcp_available_congestion_control";
+        format!("this kernel has no \"{law}\"; it has {has} ({sysctl}; others may come as modules, tcp_<name>)")
+    };
+    (!has).then(none)
+}
+
+/// The programs of a run that govern connections in the kernel, by their files.
+#[derive(Default)]
+struct Programs {
+    #[cfg(feature = "bpf")]
+    loaded: Vec<(String, crate::bpf::Law)>,
+}
+
+impl Programs {
+    /// Loads a program unless it is there; the kernel's name of its law.
+    #[cfg(feature = "bpf")]
+    fn add(&mut self, file: &str) -> Result<String> {
+        if let Some((_, law)) = self.loaded.iter().find(|(known, _)| known == file) {
+            return Ok(law.name().into());
+        }
+        let law = crate::bpf::Law::load(file.as_ref())?;
+        let name = law.name().to_string();
+        self.loaded.push((file.into(), law));
+        Ok(name)
+    }
+
+    #[cfg(not(feature = "bpf"))]
+    fn add(&mut self, _: &str) -> Result<String> {
+        let error = std::io::Error::from(std::io::ErrorKind::Unsupported);
+        Err(fault(
+            "this cclab was built without BPF (cargo feature bpf; it needs the headers of libelf and zlib)",
+            error,
+        ))
+    }
 }
 
 /// The laws that this kernel has ready.
@@ -54,6 +94,7 @@ pub struct Run {
     transfers: Transfers,
     relay: Relay,
     hosts: Vec<Arc<Host>>,
+    _programs: Programs,
     sysctls: Vec<(String, String)>,
     began: Ticks,
 }
@@ -70,6 +111,7 @@ impl Run {
         let mut network = Network::new(&scenario.links, seed, (warmup, end), Log::default());
         let (mut ports, mut watches, mut transfers, mut all) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut said: Vec<(String, String)> = Vec::new();
+        let mut programs = Programs::default();
         let mut largest = 0;
         for (number, flow) in scenario.flows.iter().enumerate() {
             let (mtu, sysctls) = (packet_size(flow), sysctls(&flow.traffic));
@@ -82,7 +124,7 @@ impl Run {
             }
             let start = flow.start_in(seed);
             network.add_flow(flow.stop.unwrap_or(end));
-            let work = work(flow, seed);
+            let work = work(flow, seed, &mut programs)?;
             let size = if let Work::Tcp(_, size) = work { size } else { None };
             watches.push(Watch::new(start.max(warmup), flow.stop.unwrap_or(end).min(end), size));
             let ends = [(SOURCE, DESTINATION, &flow.route), (DESTINATION, SOURCE, &flow.route_back)];
@@ -106,7 +148,17 @@ impl Run {
         let board = Arc::clone(&relay.board);
         let transfers = Transfers::start(transfers, Times { warmup, end, samples }, clock, board)?;
         let began = Ticks::now();
-        Ok(Run { scenario: scenario.clone(), seed, clock, transfers, relay, hosts: all, sysctls: said, began })
+        Ok(Run {
+            scenario: scenario.clone(),
+            seed,
+            clock,
+            transfers,
+            relay,
+            hosts: all,
+            _programs: programs,
+            sysctls: said,
+            began,
+        })
     }
 
     /// The share of its time that is done; 1 when it can be finished.
@@ -182,12 +234,15 @@ fn sysctls(traffic: &Traffic) -> Sysctls {
     all.into_iter().map(|(name, value)| (&name["net/".len()..], value)).collect()
 }
 
-fn work(flow: &Flow, seed: u64) -> Work {
-    match (&flow.traffic, flow.datagrams(seed)) {
+fn work(flow: &Flow, seed: u64, programs: &mut Programs) -> Result<Work> {
+    Ok(match (&flow.traffic, flow.datagrams(seed)) {
         (Traffic::Tcp { size, config, cc, .. }, _) => {
             let limited = config.receive_buffer < Config::linux(config.mss).receive_buffer;
             let options = Options {
-                cc: kernel_name(cc.name).into(),
+                cc: match cc.name.strip_prefix(PROGRAM) {
+                    Some(file) => programs.add(file)?,
+                    None => kernel_name(cc.name).into(),
+                },
                 window: limited.then_some(config.receive_buffer as u32),
                 nagle: config.nagle,
                 pacing: config.pacing == Pacing::On && cc.name != "bbr", // (which paces by itself)
@@ -196,7 +251,7 @@ fn work(flow: &Flow, seed: u64) -> Work {
         }
         (_, Some(datagrams)) => Work::Udp(datagrams),
         (_, None) => unreachable!("what is not TCP is a source of datagrams"),
-    }
+    })
 }
 
 fn result(scenario: &Scenario, seed: u64, relay: &relay::Report, sent: &transfer::Report) -> RunResult {

@@ -69,8 +69,8 @@ pub fn live_round_trips(py: Python<'_>, rtt_s: f64, count: u64) -> PyResult<Vec<
     Ok(found.into_iter().map(cclab_algo::Duration::as_secs_f64).collect())
 }
 
-/// Whether this kernel has a congestion control, or a module with it.
+/// Why this kernel cannot run a congestion control, if it cannot.
 #[pyfunction]
-pub fn live_law(py: Python<'_>, name: &str) -> PyResult<bool> {
-    error::guard(py, || Ok(cclab_live::run::has_law(name)))
+pub fn live_lacks(py: Python<'_>, name: &str) -> PyResult<Option<String>> {
+    error::guard(py, || Ok(cclab_live::run::lacks(name)))
 }

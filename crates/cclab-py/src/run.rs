@@ -26,6 +26,11 @@ impl Simulation {
     fn new(py: Python<'_>, scenario_json: &str, seed: Option<u64>) -> PyResult<Simulation> {
         error::guard(py, || {
             let scenario = error::scenario_from_json(scenario_json)?;
+            if let Some(program) = scenario.programs().next() {
+                return Err(error::run(format!(
+                    "{program} is a program for the kernel, which only the live backend runs"
+                )));
+            }
             let seed = seed.unwrap_or(scenario.seed);
             let sim = Mutex::new(Some(world::Simulation::new(&scenario, seed)));
             let keeps_gil = scenario.interpreted().next().is_some();

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cclab import _core
 from cclab.errors import RunError
+from cclab.scenario import law_of
 
 if TYPE_CHECKING:
     from cclab.results import Result
@@ -110,7 +111,7 @@ def _beyond(scenario: Scenario) -> Iterator[str]:
             yield f"{where}.paths: live knows flows on one path"
             continue
         if flow["kind"] == "tcp":
-            law = flow["cc"]["name"]
+            law = law_of(flow)
             if law not in plain:
                 plain[law] = _plain(law)
             yield from _beyond_in_law(where, flow, plain[law])
@@ -129,14 +130,10 @@ def _plain(law: str) -> dict[str, Any]:
 
 
 def _beyond_in_law(where: str, flow: dict[str, Any], plain: dict[str, Any]) -> Iterator[str]:
-    name = flow["cc"]["name"]
-    if not _core.live_law(name):
-        has = ", ".join(check()["laws"])
-        yield (
-            f'{where}.cc: this kernel has no "{name}"; it has {has} (sysctl net.ipv4.tcp_available_congestion_control;'
-            " others may come as modules, tcp_<name>)"
-        )
-    for parameter, value in flow["cc"].items():
+    name = law_of(flow)
+    if reason := _core.live_lacks(name):
+        yield f"{where}.cc: {reason}"
+    for parameter, value in flow["cc"].items() if isinstance(flow["cc"], dict) else ():
         if parameter in plain["cc"] and value != plain["cc"][parameter]:
             yield f"{where}.cc.{parameter}: the kernel's {name} has no such parameter of a connection; leave it out"
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cclab.columns import ALWAYS, tables
+from cclab.scenario import law_of
 from cclab.theory import formulas
 from cclab.theory.formulas import Sawtooth
 
@@ -111,7 +112,7 @@ def _beyond_in_flow(where: str, flow: dict[str, Any]) -> Iterator[str]:
     if flow["stop"] != "never":
         yield f"{where}.stop: the model knows flows that go on to the end, and transfers"
     if flow["kind"] == "tcp":
-        if (name := flow["cc"]["name"]) not in LAWS:
+        if (name := law_of(flow)) not in LAWS:
             yield f'{where}.cc: the model has no formula for "{name}"; it knows {", ".join(LAWS)}'
         if flow["ecn"]:
             yield f"{where}.ecn: the model knows losses, not marks"

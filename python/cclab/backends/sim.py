@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 _SLICE = 1 << 16  # events between two looks at the clock and at Ctrl-C: some 10 ms
 
 
-def refuse(_scenario: Scenario) -> list[str]:
-    """Nothing: what a scenario may say is what the simulator can do."""
-    return []
+def refuse(scenario: Scenario) -> list[str]:
+    """Programs for the kernel; all else that a scenario may say the simulator can do."""
+    from cclab.scenario import law_of
+
+    written = scenario.to_dict()
+    return [
+        f"{table}[{i}].cc: {name} is a program for the kernel, which only the live backend runs"
+        for table in ("flows", "background")
+        for i, one in enumerate(written.get(table, []))
+        if (name := law_of(one)).startswith("bpf:")
+    ]
 
 
 def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dict[str, Any]:

@@ -81,6 +81,8 @@ pub enum Build {
     Coupled(Native),
     /// It is written in a language whose interpreter runs it, and is registered at run time.
     Interpreted(&'static Interpreted),
+    /// It is a program for the kernel's TCP, in a file: only a kernel runs it.
+    Kernel,
 }
 
 /// What makes a law that is Rust.
@@ -93,18 +95,24 @@ impl Entry {
     /// Builds the law from parameters as written.
     ///
     /// # Errors
-    /// A parameter it does not have, or a value out of bounds.
+    /// A parameter it does not have, a value out of bounds; or it is a program for the kernel.
     pub fn make(&self, cx: &Context, given: &[(String, Given)]) -> Result<Box<dyn CongestionControl>, params::Error> {
         let params = Params::resolve(self.params, given, cx.flavour)?;
         Ok(match self.build {
             Build::Native(build) | Build::Coupled(build) => build(cx, &params),
             Build::Interpreted(build) => build(cx, &params),
+            Build::Kernel => return Err(params::Error::Kernel(self.name)),
         })
     }
 
     /// Whether it couples the paths of a connection.
     pub fn is_coupled(&self) -> bool {
         matches!(self.build, Build::Coupled(_))
+    }
+
+    /// Whether only a kernel runs it.
+    pub fn needs_kernel(&self) -> bool {
+        matches!(self.build, Build::Kernel)
     }
 
     /// Whether a run with it needs another language's interpreter.
@@ -128,8 +136,34 @@ pub fn all() -> Vec<&'static Entry> {
     REGISTRY.iter().chain(added.iter().copied()).collect()
 }
 
-/// The registered congestion control called `name`.
+/// How the name of a program for the kernel begins; its file follows.
+pub const PROGRAM: &str = "bpf:";
+
+/// Programs for the kernel that a scenario named.
+static PROGRAMS: RwLock<Vec<&'static Entry>> = RwLock::new(Vec::new());
+
+/// The program for the kernel in a file, by its whole name. It lives as long as the process.
+fn program(name: &str) -> &'static Entry {
+    let mut known = PROGRAMS.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(entry) = known.iter().find(|e| e.name == name) {
+        return entry;
+    }
+    let entry: &'static Entry = Box::leak(Box::new(Entry {
+        name: String::from(name).leak(),
+        summary: "a program for the kernel's TCP",
+        source: "its file",
+        params: &[],
+        build: Build::Kernel,
+    }));
+    known.push(entry);
+    entry
+}
+
+/// The registered congestion control called `name`, or the program for the kernel that it names.
 pub fn find(name: &str) -> Option<&'static Entry> {
+    if name.strip_prefix(PROGRAM).is_some_and(|file| !file.is_empty()) {
+        return Some(program(name));
+    }
     let built_in = REGISTRY.iter().find(|e| e.name == name);
     let added = || ADDED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|e| e.name == name);
     built_in.or_else(added)

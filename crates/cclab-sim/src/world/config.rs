@@ -6,6 +6,7 @@
 use crate::app::config::{Background, Flow, Session, Traffic};
 use crate::net::config::{Crossing, Link, Medium};
 use cclab_algo::Duration;
+use cclab_algo::cc::Entry;
 
 /// One network with its flows.
 #[derive(Clone, Debug)]
@@ -43,12 +44,21 @@ pub struct Scenario {
 impl Scenario {
     /// Names of the laws in it that need another language's interpreter, as often as they are there.
     pub fn interpreted(&self) -> impl Iterator<Item = &'static str> {
+        self.laws().filter(|cc| cc.needs_interpreter()).map(|cc| cc.name)
+    }
+
+    /// Names of the laws in it that only a kernel runs.
+    pub fn programs(&self) -> impl Iterator<Item = &'static str> {
+        self.laws().filter(|cc| cc.needs_kernel()).map(|cc| cc.name)
+    }
+
+    /// The law of each flow, and of each entry of the background.
+    fn laws(&self) -> impl Iterator<Item = &'static Entry> {
         let flows = self.flows.iter().filter_map(|flow| match &flow.traffic {
             Traffic::Tcp { cc, .. } => Some(cc),
             Traffic::Cbr { .. } | Traffic::OnOff { .. } => None,
         });
-        let all = flows.chain(self.background.iter().map(|background| &background.cc));
-        all.filter(|cc| cc.needs_interpreter()).map(|cc| cc.name)
+        flows.chain(self.background.iter().map(|background| &background.cc)).copied()
     }
 }
 

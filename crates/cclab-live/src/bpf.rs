@@ -1,0 +1,88 @@
+//! Congestion controls of the user's own: BPF programs that the kernel's TCP calls, for as long as a run lasts.
+
+use crate::{Result, fault};
+use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, PrintLevel, set_print};
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The kernel's longest name, without its end.
+const NAME: usize = 15;
+
+/// A law that the kernel has as long as this lives; a connection that has begun with it keeps it.
+pub struct Law {
+    name: String,
+    _link: Link,
+    _object: Object,
+}
+
+impl Law {
+    /// Loads a program and registers its law under a name that no other run has.
+    ///
+    /// # Errors
+    /// There is no such file, it is no BPF object, it has not one `struct tcp_congestion_ops`, or the kernel refuses it.
+    pub fn load(file: &Path) -> Result<Law> {
+        let named = |what: &str| format!("{}: {what}", file.display());
+        let failed = |what: &str| {
+            let text = named(what);
+            move |e: libbpf_rs::Error| fault(&text, Error::other(format!("{e}{}", said())))
+        };
+        if !file.is_file() {
+            return Err(fault(named("the program"), Error::from(ErrorKind::NotFound)));
+        }
+        listen();
+        let mut object = ObjectBuilder::default().open_file(file).map_err(failed("is no BPF object"))?;
+        let mut names = Vec::new();
+        for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
+            let Some(value) = map.initial_value_mut().filter(|value| value.len() > NAME) else { continue };
+            names.push(rename(&mut value[..=NAME]));
+        }
+        let [name] = names.as_slice() else {
+            let what =
+                format!("has {} laws (struct tcp_congestion_ops in section .struct_ops.link), not one", names.len());
+            return Err(fault(named(&what), Error::from(ErrorKind::InvalidData)));
+        };
+        let name = name.clone();
+        let mut object = object.load().map_err(failed("the kernel does not take the program"))?;
+        let law = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
+        let link = law.expect("it was there before").attach_struct_ops();
+        let link = link.map_err(failed("the kernel does not register the law"))?;
+        Ok(Law { name, _link: link, _object: object })
+    }
+
+    /// What the kernel calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Gives a law a name of its own in `field`, since names hold for the whole machine and registering one twice fails: what of its
+/// name fits, the process, and a number.
+fn rename(field: &mut [u8]) -> String {
+    static LOADED: AtomicU32 = AtomicU32::new(0);
+    let own = format!("_{:x}_{:x}", std::process::id(), LOADED.fetch_add(1, Ordering::Relaxed) & 0xfff);
+    let given: String = field.iter().take_while(|byte| **byte != 0).map(|byte| char::from(*byte)).collect();
+    let given = given.strip_prefix("bpf_").unwrap_or(&given);
+    let name: String = given.chars().take(NAME - own.len()).chain(own.chars()).collect();
+    field.fill(0);
+    field[..name.len()].copy_from_slice(name.as_bytes());
+    name
+}
+
+/// What libbpf said last, which says more than its errors; it would go to stderr.
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn listen() {
+    SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    set_print(Some((PrintLevel::Warn, |_, text| {
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        said.extend(text.lines().map(|line| line.trim_start_matches("libbpf: ").to_string()));
+    })));
+}
+
+fn said() -> String {
+    let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = &said[said.len().saturating_sub(3)..];
+    if last.is_empty() { String::new() } else { format!(" ({})", last.join("; ")) }
+}

@@ -1,0 +1,106 @@
+"""Laws in BPF: the examples govern real connections, and go when the run is over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cclab
+from cclab import _core
+from cclab.backends import live
+from cclab.errors import RunError, ScenarioError
+
+BUILT = Path(__file__).parents[2] / "target" / "bpf"
+reason = live.missing() or ("" if BUILT.exists() else "make bpf was not run: it needs clang and libbpf's headers")
+if not reason and (lacks := _core.live_lacks(f"bpf:{BUILT}/scalable.bpf.o")):
+    reason = lacks
+needs_bpf = pytest.mark.skipif(bool(reason), reason=str(reason))
+
+
+def available() -> str:
+    return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
+
+
+def run(law: str, **network: object) -> cclab.Result:
+    scenario = cclab.Scenario.from_dict(
+        {
+            "duration": "8 s",
+            "warmup": "2 s",
+            "record": {"samples": "10 ms"},
+            "network": {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"limit": "1 BDP"}, **network},
+            "flows": [{"cc": f"bpf:{BUILT}/{law}.bpf.o"}],
+        }
+    )
+    for _ in range(3):  # a busy machine may spoil a run
+        try:
+            return scenario.run(backend="live")
+        except RunError as error:
+            last = error
+    raise last
+
+
+def left_by_a_loss(result: cclab.Result) -> float:
+    """The last threshold over the largest window: what a loss leaves of a steady sawtooth."""
+    samples = result.samples.filter(pl.col("time_s") > 3).drop_nans(["ssthresh_bytes", "cwnd_bytes"])
+    return float(samples["ssthresh_bytes"][-1]) / float(samples["cwnd_bytes"].max())  # type: ignore[arg-type]
+
+
+@needs_bpf
+@pytest.mark.parametrize(
+    ("law", "left"),
+    [
+        ("scalable", (0.85, 0.9)),  # Kelly 2003: W - W/8
+        ("reno-per-ack", (0.45, 0.53)),  # RFC 5681 (4)
+        ("htcp", (0.5, 0.8)),  # Leith & Shorten 2004: beta within its bounds
+    ],
+)
+def test_the_examples_govern_a_connection(law: str, left: tuple[float, float]) -> None:
+    result = run(law)
+    assert result.flows["cc"][0] == f"bpf:{BUILT}/{law}.bpf.o"
+    assert result.links["utilisation"][0] > 0.9
+    assert left[0] - 0.03 <= left_by_a_loss(result) <= left[1] + 0.03
+    assert not [name for name in available().split() if name not in ("reno", "cubic", "bbr")]
+
+
+@needs_bpf
+def test_growth_by_acks_is_slower_than_by_segments() -> None:
+    # an ACK for two segments: 1/W each, so about half a segment per RTT (RFC 5681 §3.1 with delayed ACKs)
+    per_ack = run("reno-per-ack", queue={"limit": "4 BDP"})
+    samples = per_ack.samples.filter((pl.col("time_s") > 3) & (pl.col("cwnd_bytes") > pl.col("ssthresh_bytes")))
+    # between two reductions: growth in segments over round trips
+    window, time, rtt = (samples[name].to_numpy() for name in ("cwnd_bytes", "time_s", "srtt_s"))
+    steps = [
+        (b - a) / 1448 / ((t1 - t0) / r)
+        for a, b, t0, t1, r in zip(window[:-50], window[50:], time[:-50], time[50:], rtt[50:], strict=True)
+        if b > a
+    ]
+    assert steps, "it grew"
+    assert 0.3 < sorted(steps)[len(steps) // 2] < 0.75
+
+
+@needs_bpf
+def test_what_is_no_program_is_told(tmp_path: Path) -> None:
+    network = {"rate": "1 Mbit/s", "rtt": "10 ms"}
+    (tmp_path / "text.o").write_text("no object")
+    for file, said in (("nowhere.o", "nowhere.o: the program"), ("text.o", "text.o: is no BPF object")):
+        flow = {"cc": f"bpf:{tmp_path / file}"}
+        scenario = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": [flow]})
+        with pytest.raises(ScenarioError, match=said):
+            scenario.run(backend="live")
+
+
+@pytest.mark.parametrize("backend", ["sim", "model"])
+def test_no_other_backend_runs_one(backend: str) -> None:
+    network = {"rate": "1 Mbit/s", "rtt": "10 ms"}
+    scenario = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": [{"cc": "bpf:some.o"}]})
+    with pytest.raises(ScenarioError, match=r"flows\[0\]\.cc: .*bpf:some\.o"):
+        scenario.run(backend=backend)
+
+
+def test_a_program_lies_beside_its_scenario(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        'duration = "1 s"\nnetwork = { rate = "1 Mbit/s", rtt = "10 ms" }\nflows = [{ cc = "bpf:own.o" }]\n'
+    )
+    assert cclab.Scenario.load(tmp_path / "s.toml").to_dict()["flows"][0]["cc"] == f"bpf:{tmp_path / 'own.o'}"
