@@ -92,5 +92,15 @@ def test_mistakes():
         coupling.rates("cbbr", [0.01], [0.1])
     with pytest.raises(ValueError, match="2 losses and 1 RTTs"):
         coupling.rates("lia", [0.01, 0.02], [0.1])
+    for p, rtt, message in (
+        (0.0, 0.1, "p: 0.0 is not a loss above 0 and at most 1"),
+        (-0.01, 0.1, "p: -0.01 is not a loss"),
+        (1.5, 0.1, "p: 1.5 is not a loss"),
+        (math.nan, 0.1, "p: nan is not a loss"),
+        (0.01, 0.0, "rtt_s: 0.0 is not a time above 0"),
+    ):
+        for law in coupling.RATES:
+            with pytest.raises(ValueError, match=message):
+                coupling.rates(law, [0.01, p], [0.1, rtt])
     with pytest.raises(ValueError, match="no losses make lia fill these links"):
         coupling.equilibrium("lia", [[(0,)]], [100, 100], 0.1)

@@ -84,17 +84,26 @@ def rates(law: str, p: Sequence[float], rtt_s: Sequence[float]) -> Array:
 
     Args:
         law: A name in `RATES`.
-        p: Loss of each path.
-        rtt_s: RTT of each path.
+        p: Loss of each path, above 0 and at most 1.
+        rtt_s: RTT of each path, above 0.
 
     Raises:
-        ValueError: no formula for this law, or paths of which there are not as many losses as RTTs.
+        ValueError: no formula for this law; a loss or an RTT beyond these, or not as many of the one as of the other.
     """
-    if law not in RATES:
-        raise ValueError(f"law: {law!r} has no equilibrium here; there are {', '.join(RATES)}")
+    fluid = _fluid(law)
     if len(p) != len(rtt_s) or not len(p):
         raise ValueError(f"p, rtt_s: {len(p)} losses and {len(rtt_s)} RTTs; one of each for every path")
-    return RATES[law](p, rtt_s)
+    if wrong := [loss for loss in p if not 0 < loss <= 1]:
+        raise ValueError(f"p: {wrong[0]} is not a loss above 0 and at most 1")
+    if wrong := [rtt for rtt in rtt_s if not 0 < rtt < math.inf]:
+        raise ValueError(f"rtt_s: {wrong[0]} is not a time above 0")
+    return fluid(p, rtt_s)
+
+
+def _fluid(law: str) -> Callable[[Array, Array], Array]:
+    if law not in RATES:
+        raise ValueError(f"law: {law!r} has no equilibrium here; there are {', '.join(RATES)}")
+    return RATES[law]
 
 
 @dataclass(frozen=True)
@@ -135,9 +144,10 @@ def equilibrium(
     caps = np.asarray(capacity, float)
     paths = [[np.array(path) for path in paths] for paths in connections]
     p = 2 / (caps * rtt_s) ** 2  # of one Reno alone
+    fluid = _fluid(law)
 
     def load(p: Array) -> tuple[list[Array], Array]:
-        x = [rates(law, [float(p[path].sum()) for path in own], [rtt_s] * len(own)) for own in paths]
+        x = [fluid([float(p[path].sum()) for path in own], [rtt_s] * len(own)) for own in paths]
         through = np.zeros_like(caps)
         for own, rate in zip(paths, x, strict=True):
             for path, r in zip(own, rate, strict=True):
