@@ -35,6 +35,18 @@ def test_saturation_throughput():
         assert wireless.saturation_bps(n, payload, phy) == pytest.approx(float(row["throughput_bps"]), rel=1e-6)
 
 
+@pytest.mark.parametrize("rts", [True, False])
+def test_a_cell_of_equal_stations_is_bianchis(rts):
+    """But for EIFS behind a collision, in the place of DIFS."""
+
+    class Patient(wireless.Dsss):
+        eifs = wireless.Dsss.difs
+
+    for n in (1, 2, 10, 50):
+        of = n * wireless.cell_bps([Patient(rts=rts)] * n, 1000)
+        assert of == pytest.approx(wireless.saturation_bps(n, 1000, wireless.Dsss(rts=rts)), rel=1e-9)
+
+
 def test_attempts_without_end_are_the_limit_of_many():
     for n in (1, 5, 50):
         assert wireless.bianchi(n, attempts=400) == pytest.approx(wireless.bianchi(n), rel=1e-6)

@@ -175,7 +175,7 @@ def cell_bps(cell: Sequence[Dsss], packet: int) -> float:
     n, phy = len(cell), cell[0]
     tau, _ = bianchi(n, phy)
     one = tau * (1 - tau) ** (n - 1)
-    lost = sorted(station.data_s(packet) + station.eifs for station in cell)
+    lost = sorted(station.collision_s(packet) - station.difs + station.eifs for station in cell)
     slot = (1 - tau) ** n * phy.slot + one * sum(station.success_s(packet) for station in cell)
     slot += sum(s * tau * (1 - tau) ** (n - 1 - k) * (1 - (1 - tau) ** k) for k, s in enumerate(lost))
     return one * 8 * packet / slot
