@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 BITS = 1500 * 8
 """Of one opportunity."""
+MOST = 7_000_000
+"""Opportunities that a model makes up: in lines of at most nine bytes as many as are read again."""
 
 
 @dataclass(frozen=True)
@@ -245,7 +247,7 @@ def generate(model: str, *, seed: int = 1, duration_s: float = 60.0, most_bps: f
 
     Raises:
         UnknownNameError: there is no such model.
-        ScenarioError: the length or the rate is beyond these.
+        ScenarioError: the length or the rate is beyond these, or both together come to more than `MOST` opportunities.
     """
     if model not in MODELS:
         raise UnknownNameError(f"unknown model {model!r}; there are {', '.join(MODELS)}")
@@ -255,6 +257,12 @@ def generate(model: str, *, seed: int = 1, duration_s: float = 60.0, most_bps: f
         raise ScenarioError(f"duration: {duration_s:g} s is not from 1 s to 24 h")
     if not 1e5 <= most <= 1e10:
         raise ScenarioError(f"rate: {most:g} bit/s is not from 100 kbit/s to 10 Gbit/s")
+    if make is not satellite and most * duration_s > MOST * BITS:
+        raise ScenarioError(
+            f"rate: {most:g} bit/s for {duration_s:g} s may be {most * duration_s / BITS:,.0f} opportunities to send; "
+            f"at most {MOST:,}: {MOST * BITS / duration_s:.3g} bit/s for so long, or {MOST * BITS / most:.3g} s at this "
+            "rate"
+        )
     return make(random.Random(f"{model} {seed}"), duration_s, most)
 
 
@@ -273,4 +281,4 @@ def _opportunities(at_ms: list[int], duration_s: float) -> str:
     return "".join(f"{at}\n" for at in (*(at for at in at_ms if at < end), end))
 
 
-__all__ = ["BITS", "MODELS", "Trace", "generate", "load", "of"]
+__all__ = ["BITS", "MODELS", "MOST", "Trace", "generate", "load", "of"]

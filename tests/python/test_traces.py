@@ -115,6 +115,17 @@ def test_the_model_refuses_what_it_does_not_know(folder):
         cclab.Scenario.load(folder / "s.toml").run(backend="model")
 
 
+@pytest.mark.parametrize("model", ["cellular", "wifi"])
+def test_a_model_makes_no_more_than_is_read_again(model):
+    """10 Gbit/s for 30 s are 25 million opportunities; the longest line of a day, 86400000 ms, has nine bytes."""
+    with pytest.raises(
+        ScenarioError, match=r"30 s may be 25,000,000 opportunities to send; at most 7,000,000: 2.8e\+09"
+    ):
+        traces.generate(model, duration_s=30, most_bps=1e10)
+    assert len("86400000\n") * traces.MOST <= 64_000_000
+    assert traces.generate("satellite", duration_s=86_400, most_bps=1e10).count("\n") < 100_000
+
+
 def test_capacity_by_hand():
     cell = traces.of("gaps 5 0 3 2")  # 5, 5, 8, 10 ms
     assert list(cell.bits(np.array([0, 0.005, 0.0051, 0.008, 0.0081, 0.0101, 0.0151])) / traces.BITS) == [
