@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -201,9 +202,11 @@ def derived(
     if row["part"] in ("breaks", "calm"):
         start = float(about["breaks"]["at"])
         end = start + row["x"]
-        behind = [b - end for a, b in row["pauses"] if a <= end + STEP_S and b >= end]
-        longest = [b - a for a, b in row["pauses"] if b > start]
-        more |= {"resumed_s": max([0.0, *behind]), "outage_s": max([0.0, *longest])}
+        during = [(a, b) for a, b in row["pauses"] if a <= end + STEP_S and b > start]
+        more["outage_s"] = max([0.0, *(b - a for a, b in during)])
+        last = max([0.0, *(b for _, b in during)])
+        over = float(about["breaks"]["duration"].removesuffix(" s")) - STEP_S / 2
+        more["resumed_s"] = max(0.0, last - end) if last < over else math.nan  # nothing came any more
     return more
 
 
@@ -229,6 +232,12 @@ def gain(runs: pl.DataFrame, a: str, b: str = BASE, value: str = "goodput_kbps",
 
 def percent(of: stats.Estimate) -> str:
     return f"{of.value:+.0%} [{of.low:+.0%}, {of.high:+.0%}]"
+
+
+def again(resumed_s: list[float]) -> str:
+    """When data flow again, on the average of the runs in which they do."""
+    of = stats.mean(resumed_s)
+    return f"{of.value:.3g} s" + f" (never in {of.missing} of {len(resumed_s)} runs)" * (of.missing > 0)
 
 
 def points(runs: pl.DataFrame) -> list[float]:
@@ -320,8 +329,8 @@ def atcp_no_backoff(runs: pl.DataFrame) -> tuple[Sequence[str], str]:
             timeouts = values(of, "timeouts", protocol="ATCP", x=x)
             good.append(stats.every(t == 0 and x <= wait + 1 for t, x in zip(timeouts, late, strict=True)))
             base = values(of, "resumed_s", protocol=BASE, x=x)
-            told.append(f"{routing.upper()} {x:g} s: {np.mean(timeouts):.2g} timeouts a run, data {np.mean(late):.3g} s after the end "
-                        f"(at most {max(late):.3g}; NewReno {np.mean(base):.3g})")  # fmt: skip
+            told.append(f"{routing.upper()} {x:g} s: {np.mean(timeouts):.2g} timeouts a run, data {again(late)} after the end "
+                        f"(at most {np.nanmax([0.0, *late]):.3g}; NewReno {again(base)})")  # fmt: skip
     return good, f"For it is a set-up in which every run is so. {'; '.join(told)}."
 
 
@@ -569,7 +578,7 @@ def answer(runs: pl.DataFrame) -> str:
     if of.height:
         longest = max(points(of))
         late = [
-            f"{p} {np.mean(values(of, 'resumed_s', protocol=p, x=longest)):.2g} s"
+            f"{p} {again(values(of, 'resumed_s', protocol=p, x=longest))}"
             for p in ORDER
             if of.filter(protocol=p).height
         ]

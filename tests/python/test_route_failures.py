@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 
 import numpy as np
 import pytest
@@ -52,3 +53,16 @@ def test_the_shortest_path_is_that_of_the_chain_until_it_breaks(study):
     there = (seconds < 20) | (seconds > 25.1)
     assert set(hops[away]) == {0}
     assert set(hops[there]) == {4}
+
+
+def test_only_pauses_of_the_break_count_and_a_run_that_never_resumes_has_no_time(study):
+    """A break from 20 to 25 s of 80: by arithmetic."""
+    derived = study.analysis().derived
+    for pauses, outage, resumed in (
+        ([], 0.0, 0.0),
+        ([(20.0, 27.5)], 7.5, 2.5),
+        ([(10.0, 16.0), (19.9, 24.0), (40.0, 60.0)], 4.1, 0.0),
+        ([(22.0, 80.0)], 58.0, math.nan),
+    ):
+        of = derived({"part": "breaks", "x": 5.0, "pauses": pauses}, None, [], study.about)
+        assert [of["outage_s"], of["resumed_s"]] == pytest.approx([outage, resumed], nan_ok=True), pauses
