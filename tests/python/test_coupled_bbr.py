@@ -44,3 +44,27 @@ def test_a_coupled_session_counts_about_once(analysis):
         made = analysis.dumbbell(STUDY.about, "experiment 1", control)
         rows = [analysis.measured(made.run(seed=seed)) for seed in range(1, 6)]
         assert low <= sum(map(analysis.ratio, rows)) / 5 <= high
+
+
+def test_balance_is_judged_against_the_uncoupled_runs_of_the_same_seeds(analysis):
+    """0.20 ± 0.10 beside 0.21 ± 0.10: paired, always 0.01 less; shuffled, nobody can tell."""
+
+    def rows(shares):
+        return [
+            {"session": 1.0, "single 1": 1.0, "single 2": 1.0, "session/1": 1 - share, "session/2": share}
+            for share in shares
+        ]
+
+    scenes = ("two", "shared", "lossy", "instead 1", "instead 2")
+    alone = [0.11, 0.16, 0.21, 0.26, 0.31]
+    bounds = {"bounds": {**STUDY.about["bounds"], "balance": 0.5}}
+    for less, verdict in (
+        ([x - 0.01 for x in alone], "holds"),
+        ([x - 0.01 for x in alone[::-1]], "cannot tell"),
+        ([x + 0.01 for x in alone], "fails"),
+    ):
+        found = {
+            (name, scene): rows(of) for name, of in (("lia", less), ("reno, uncoupled", alone)) for scene in scenes
+        }
+        checks = analysis.goal_checks(bounds, [("lia", {"coupling": "lia"}, "reno")], found)
+        assert [check.verdict for check in checks if "balance" in check.check] == [verdict]
