@@ -260,8 +260,8 @@ def generate(model: str, *, seed: int = 1, duration_s: float = 60.0, most_bps: f
     if make is not satellite and most * duration_s > MOST * BITS:
         raise ScenarioError(
             f"rate: {most:g} bit/s for {duration_s:g} s may be {most * duration_s / BITS:,.0f} opportunities to send; "
-            f"at most {MOST:,}: {MOST * BITS / duration_s:.3g} bit/s for so long, or {MOST * BITS / most:.3g} s at this "
-            "rate"
+            f"at most {MOST:,}: {MOST * BITS / duration_s:.3g} bit/s for so long, or {MOST * BITS / most:.3g} s at "
+            "this rate"
         )
     return make(random.Random(f"{model} {seed}"), duration_s, most)
 
