@@ -24,6 +24,8 @@ const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
 /// Buckets that come together: a cache line.
 const STEP: usize = 8;
+/// So many times are kept as they come: with many flows each has few, and they would lie far apart in buckets.
+const FEW: usize = 128;
 
 /// Times in nanoseconds. Sums are integers, so moments are exact and do not depend on the order.
 #[derive(Clone, Debug, Default)]
@@ -34,9 +36,22 @@ pub struct Histogram {
     sum_of_squares: u128,
     min: u64,
     max: u64,
-    /// Log-linear buckets of what is not zero, from bucket `first` on.
-    buckets: Vec<u64>,
-    first: usize,
+    counts: Counts,
+}
+
+/// Log-linear buckets of what is not zero.
+#[derive(Clone, Debug)]
+enum Counts {
+    /// The bucket of each, as they came: up to [`FEW`].
+    Few(Vec<u16>),
+    /// How many there are in each bucket, from this one on.
+    Many(usize, Vec<u64>),
+}
+
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts::Few(Vec::new())
+    }
 }
 
 /// Linear below `SUB`, then `SUB` buckets per octave.
@@ -75,29 +90,15 @@ impl Histogram {
         self.max = self.max.max(x);
         self.sum += u128::from(x);
         self.sum_of_squares += u128::from(x) * u128::from(x);
-        let at = bucket(x).wrapping_sub(self.first);
-        if let Some(n) = self.buckets.get_mut(at) { *n += 1 } else { self.widen(bucket(x)) }
+        self.counts.add(bucket(x));
     }
 
-    /// Makes room for a bucket outside the present range, in steps, and counts one in it.
-    #[cold]
-    fn widen(&mut self, bucket: usize) {
-        let from = bucket / STEP * STEP;
-        if self.buckets.is_empty() {
-            self.first = from;
-        } else if from < self.first {
-            self.buckets.splice(0..0, std::iter::repeat_n(0, self.first - from));
-            self.first = from;
-        }
-        let len = self.buckets.len().max(from + STEP - self.first);
-        self.buckets.resize(len, 0);
-        self.buckets[bucket - self.first] += 1;
-    }
-
-    /// Asks for the first buckets: with many flows each has few.
+    /// Asks for where the next time is counted, of few.
     #[inline]
     pub(crate) fn fetch(&self) {
-        prefetch(self.buckets.as_slice(), 128);
+        if let Counts::Few(buckets) = &self.counts {
+            prefetch(&buckets[buckets.len().saturating_sub(1)..], 2);
+        }
     }
 
     /// How many times were added.
@@ -121,13 +122,21 @@ impl Histogram {
         if rank <= seen {
             return 0.0;
         }
-        for (at, n) in self.buckets.iter().enumerate() {
-            seen += n;
-            if rank <= seen {
-                return middle(self.first + at).clamp(self.min as f64, self.max as f64);
+        let bucket = match &self.counts {
+            Counts::Few(buckets) => {
+                let mut sorted = buckets.clone();
+                sorted.sort_unstable();
+                usize::from(sorted[(rank - seen - 1) as usize])
             }
-        }
-        self.max as f64
+            Counts::Many(first, counts) => {
+                let reaches = |n: &u64| {
+                    seen += n;
+                    rank <= seen
+                };
+                first + counts.iter().position(reaches).expect("no rank is beyond all")
+            }
+        };
+        middle(bucket).clamp(self.min as f64, self.max as f64)
     }
 
     /// The distribution, in seconds; NaN where there is no sample.
@@ -156,6 +165,46 @@ impl Histogram {
             p95: self.percentile(0.95) * NS,
             p99: self.percentile(0.99) * NS,
         }
+    }
+}
+
+impl Counts {
+    /// Counts one in a bucket.
+    #[inline]
+    fn add(&mut self, bucket: usize) {
+        match self {
+            Counts::Few(buckets) if buckets.len() < FEW => buckets.push(bucket as u16),
+            Counts::Few(_) => self.spread(bucket),
+            Counts::Many(first, counts) => match counts.get_mut(bucket.wrapping_sub(*first)) {
+                Some(n) => *n += 1,
+                None => self.widen(bucket),
+            },
+        }
+    }
+
+    /// From now on in buckets.
+    #[cold]
+    fn spread(&mut self, bucket: usize) {
+        let few = std::mem::replace(self, Counts::Many(0, Vec::new()));
+        if let Counts::Few(buckets) = few {
+            buckets.into_iter().map(usize::from).chain([bucket]).for_each(|bucket| self.add(bucket));
+        }
+    }
+
+    /// Makes room for a bucket outside the present range, in steps, and counts one in it.
+    #[cold]
+    fn widen(&mut self, bucket: usize) {
+        let Counts::Many(first, counts) = self else { return };
+        let from = bucket / STEP * STEP;
+        if counts.is_empty() {
+            *first = from;
+        } else if from < *first {
+            counts.splice(0..0, std::iter::repeat_n(0, *first - from));
+            *first = from;
+        }
+        let len = counts.len().max(from + STEP - *first);
+        counts.resize(len, 0);
+        counts[bucket - *first] += 1;
     }
 }
 
