@@ -74,9 +74,9 @@ impl Transport {
 
 impl Socket {
     /// How many of its bytes a packet that arrives is likely to need, and a timer, which most often finds nothing due.
-    pub(crate) const DATA_NEED: usize = 768;
+    pub(crate) const DATA_NEED: usize = 15 * 64;
     pub(crate) const ACKS_NEED: usize = size_of::<Socket>();
-    pub(crate) const TIMERS_NEED: usize = 256;
+    pub(crate) const TIMERS_NEED: usize = 64;
 
     /// Asks for what a packet is likely to need of its heap; the socket itself was asked for a packet before.
     #[inline]
@@ -118,15 +118,18 @@ impl Socket {
 pub(crate) struct Alarm {
     near: Time,
     far: Time,
+    /// When it really wants to be.
+    wanted: Time,
 }
 
 impl Alarm {
     pub(crate) const fn new() -> Alarm {
-        Alarm { near: Time::NEVER, far: Time::NEVER }
+        Alarm { near: Time::NEVER, far: Time::NEVER, wanted: Time::NEVER }
     }
 
     /// It wants to be woken at `at`: the time of a new entry, if one is needed.
     pub(crate) fn want(&mut self, at: Time) -> Option<Time> {
+        self.wanted = at;
         (at < self.near).then(|| {
             self.far = self.near;
             self.near = at;
@@ -142,6 +145,11 @@ impl Alarm {
             self.far = Time::NEVER;
         }
         live
+    }
+
+    /// What it is woken for is later than `now`: when, and the time of a new entry, if one is needed.
+    pub(crate) fn postpone(&mut self, now: Time) -> Option<Option<Time>> {
+        (self.wanted > now).then(|| self.want(self.wanted))
     }
 }
 
@@ -189,6 +197,8 @@ mod tests {
     #[test]
     fn a_socket_is_small() {
         assert!(size_of::<Socket>() <= 23 * 64, "{}", size_of::<Socket>());
+        assert!(size_of::<Meter>() <= 208, "{}", size_of::<Meter>());
+        assert_eq!(std::mem::offset_of!(Socket, processing) + 8, Socket::TIMERS_NEED, "an alarm is on the first line");
         assert_eq!(align_of::<Socket>(), 64);
     }
 
@@ -207,5 +217,14 @@ mod tests {
         alarm.want(Time(290));
         alarm.want(Time(280));
         assert!(alarm.fires(Time(280)) && alarm.fires(Time(290)) && !alarm.fires(Time(300)));
+        // woken early, it goes back to what is wanted by then, which may be nothing; what is due is served
+        alarm.want(Time(400));
+        alarm.want(Time(500));
+        assert!(alarm.fires(Time(400)));
+        assert_eq!((alarm.postpone(Time(400)), alarm.postpone(Time(400))), (Some(Some(Time(500))), Some(None)));
+        assert_eq!(alarm.postpone(Time(500)), None);
+        alarm.want(Time::NEVER);
+        assert!(alarm.fires(Time(500)));
+        assert_eq!(alarm.postpone(Time(500)), Some(None));
     }
 }

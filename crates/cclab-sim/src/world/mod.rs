@@ -429,10 +429,18 @@ impl Simulation {
     fn wake(&mut self, now: Time, id: SocketId) {
         let socket = &mut self.sockets[id.index()];
         let index = socket.flow as usize;
+        let (of_background, live) = (index >= self.own, socket.alarm.fires(now));
+        if live
+            && !of_background
+            && socket.kind != Kind::Subflow
+            && let Some(entry) = socket.alarm.postpone(now)
+        {
+            entry.into_iter().for_each(|at| self.events.push(at, Event::Timer(id)));
+            return; // no more of the socket was looked at than its alarm
+        }
         match &mut socket.transport {
             Transport::Tcp(endpoint) => {
-                let of_background = index >= self.own;
-                if !socket.alarm.fires(now) || (of_background && self.flows[index].is_over()) {
+                if !live || (of_background && self.flows[index].is_over()) {
                     return;
                 }
                 if endpoint.next_timer() <= now {
@@ -564,9 +572,7 @@ impl Simulation {
     /// A socket wants to be woken at `wanted`.
     #[inline(always)]
     fn arm(&mut self, now: Time, id: SocketId, wanted: Time) {
-        if wanted < Time::NEVER
-            && let Some(at) = self.sockets[id.index()].alarm.want(wanted.max(now))
-        {
+        if let Some(at) = self.sockets[id.index()].alarm.want(wanted.max(now)) {
             self.events.push(at, Event::Timer(id));
         }
     }
