@@ -182,6 +182,14 @@ impl Text {
     }
 }
 
+impl<'a> FromIterator<&'a str> for Text {
+    fn from_iter<T: IntoIterator<Item = &'a str>>(texts: T) -> Text {
+        let mut all = Text::default();
+        texts.into_iter().for_each(|text| all.push(text));
+        all
+    }
+}
+
 impl ops::Index<usize> for Text {
     type Output = str;
     fn index(&self, row: usize) -> &str {

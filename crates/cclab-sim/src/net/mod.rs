@@ -165,7 +165,7 @@ pub struct Network {
     /// Every packet at every link, when asked for.
     pub(crate) log: Option<Box<PacketLog>>,
     losses: Vec<Loss>,
-    names: Vec<String>,
+    names: Text,
 }
 
 impl Network {
@@ -182,7 +182,7 @@ impl Network {
         let hops: Vec<Hop> = links.iter().map(hop).chain(mouths).collect();
         Network {
             before: vec![Count::default(); hops.len()],
-            names: names.cloned().collect(),
+            names: names.map(String::as_str).collect(),
             tunnels: tunnels.map(|(number, _)| number).zip(links.len() as u32..).collect(),
             links: hops,
             routes: Vec::new(),
@@ -208,7 +208,7 @@ impl Network {
         for medium in media {
             self.links.push(Hop::Medium(Box::new(Medium::new(medium, nodes, seed, self.interval, self.keeps))));
             self.before.push(Count::default());
-            self.names.push(medium.name.clone());
+            self.names.push(&medium.name);
         }
         self.crossings.1.extend(crossings);
         self
@@ -535,7 +535,7 @@ impl Network {
         let dropped = matches!(cause, Cause::Queue | Cause::Discipline);
         self.note(at, index, if dropped { EventKind::Dropped } else { EventKind::Lost }, packet);
         if self.keeps.frames {
-            let place = station.map_or(index, |station| self.names.len() as u32 + self.first_station(index) + station);
+            let place = station.map_or(index, |station| self.names.rows() as u32 + self.first_station(index) + station);
             self.losses.push(Loss::new(at, place, cause, packet));
         }
     }
@@ -646,7 +646,7 @@ impl Network {
         let seconds = to.since(from).as_secs_f64();
         let mut table = Links::default();
         table.reserve(self.links.len());
-        for ((hop, before), name) in self.links.iter().zip(&self.before).zip(&self.names) {
+        for ((hop, before), name) in self.links.iter().zip(&self.before).zip(self.names.iter()) {
             match hop {
                 Hop::Delay(line) => table.push(&line.whole(name, seconds, &line.measured(*before))),
                 Hop::Link(link) => table.push(&link.whole(name, seconds)),
@@ -660,7 +660,7 @@ impl Network {
     /// What was measured of the stations of media.
     pub(crate) fn stations(&mut self) -> Stations {
         let mut table = Stations::default();
-        for (hop, name) in self.links.iter_mut().zip(&self.names) {
+        for (hop, name) in self.links.iter_mut().zip(self.names.iter()) {
             if let Hop::Medium(medium) = hop {
                 medium.fill(name, &mut table);
             }
@@ -690,8 +690,7 @@ impl Network {
         for column in [&mut places.station].into_iter().chain(routes).chain(frames) {
             column.names = stations.clone();
         }
-        let mut names = Text::default();
-        self.names.iter().map(String::as_str).chain(stations.iter()).for_each(|name| names.push(name));
+        let names = self.names.iter().chain(stations.iter()).collect();
         diary.losses = Losses::of(std::mem::take(&mut self.losses), end, names, flow);
         Some(diary)
     }
@@ -731,7 +730,7 @@ impl Network {
 
     /// The first link whose packets do not add up.
     pub fn imbalance(&self) -> Option<(String, String)> {
-        self.links.iter().zip(&self.names).find_map(|(hop, name)| match hop {
+        self.links.iter().zip(self.names.iter()).find_map(|(hop, name)| match hop {
             Hop::Delay(_) => None,
             Hop::Link(link) => Some((format!("link {name}"), link.imbalance()?)),
             Hop::Medium(medium) => Some((format!("medium {name}"), medium.imbalance()?)),
