@@ -24,12 +24,21 @@ fn cost(flows: u64) -> u64 {
     (cpu_time() - before) / flows
 }
 
+/// The most memory that this process has had, bytes.
+fn peak() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|kb| kb.split_whitespace().next()?.parse::<u64>().ok()).expect("it is in kB") * 1024
+}
+
 /// Where something is done for each pair of flows, each of 30,000 costs 30 times what each of 1000 does. The caches may make a
-/// factor of two to three.
+/// factor of two to three. And the most memory that one of many takes, with what its scenario and its result take, is 8 kB.
 #[test]
 fn one_of_many_flows_costs_little_more_than_one_of_few() {
     let few = (0..3).map(|_| cost(1000)).min().expect("three");
     let many = cost(30_000);
     println!("{few} ns a flow of 1000, {many} ns a flow of 30,000");
     assert!(many < 6 * few, "{few} ns a flow of 1000, {many} ns a flow of 30,000");
+    let bytes = peak() / 30_000;
+    assert!(bytes < 8000, "{bytes} bytes a flow");
 }
