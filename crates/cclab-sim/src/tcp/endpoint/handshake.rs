@@ -36,8 +36,8 @@ pub(super) struct Handshake {
     /// When it is retransmitted.
     pub deadline: Time,
     sent: Option<Time>,
-    /// When it ended well.
-    pub ended: Option<Time>,
+    /// When it ended well; [`Time::NEVER`] before.
+    pub ended: Time,
     /// Timestamp of the first SYN or SYN-ACK.
     first_timestamp: u32,
     retransmissions: u32,
@@ -61,7 +61,7 @@ impl Handshake {
             pending: false,
             deadline: Time::NEVER,
             sent: None,
-            ended: None,
+            ended: Time::NEVER,
             first_timestamp: 0,
             retransmissions: 0,
             ack_alone: false,
@@ -203,7 +203,7 @@ impl Endpoint {
     pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
         let shake = self.handshake;
         self.state = State::Established;
-        self.handshake.ended = Some(now);
+        self.handshake.ended = now;
         self.handshake.deadline = Time::NEVER;
         self.handshake.pending = false;
         self.rcv.use_sack = shake.sack;

@@ -462,7 +462,7 @@ impl Endpoint {
     }
     /// When the connection came up.
     pub fn established(&self) -> Option<Time> {
-        self.handshake.ended
+        Some(self.handshake.ended).filter(|&at| at < Time::NEVER)
     }
     /// Counters.
     pub fn stats(&self) -> &Stats {
