@@ -5,7 +5,7 @@ mod support;
 use cclab_algo::Duration;
 use cclab_algo::cc;
 use cclab_sim::app::scheduler;
-use cclab_sim::scenario::Scenario;
+use cclab_sim::scenario::{Scenario, Traffic};
 use cclab_sim::world::RunResult;
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -140,18 +140,45 @@ fn handover() {
     assert!(stalls[0] < 1.0 && stalls[1] < stalls[0], "{stalls:?}");
 }
 
-/// Uncoupled subflows take twice the share of a flow (two BBR flows of four), coupled ones less.
+/// Both interfaces of a path are down, the source's for longer: that the destination's is up again does not make it usable, and
+/// nothing is sent into the void beyond what was under way.
+#[test]
+fn a_path_needs_both_of_its_interfaces() {
+    let lost = |destination: &str| {
+        let toml = format!(
+            "duration = '8 s'\nrecord = {{ samples = 'off' }}\n[network]\ntopology = 'custom'\nnodes = ['a', 'x', 'y', 'b']\nlinks = [\n\
+             {{ from = 'a', to = 'x', rate = '10 Mbit/s', delay = '10 ms', schedule = [{{ at = '2 s', up = false }}, {{ at = '6 s', up = true }}] }},\n\
+             {{ from = 'x', to = 'b', rate = '1 Gbit/s', delay = '1 ms', {destination} }},\n\
+             {{ from = 'a', to = 'y', rate = '10 Mbit/s', delay = '20 ms' }}, {{ from = 'y', to = 'b', rate = '1 Gbit/s', delay = '1 ms' }}]\n\
+             [[flows]]\ncc = 'cubic'\nmultipath = {{ notice = true }}\npaths = [['a', 'x', 'b'], ['a', 'y', 'b']]"
+        );
+        let result = run(&Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}")));
+        assert!(result.flows.row(0).goodput_bps > 3e6, "it was used before, and is again");
+        result.flows.row(0).timeouts
+    };
+    let alone = lost("schedule = []");
+    let both = lost("schedule = [{ at = '2 s', up = false }, { at = '4 s', up = true }]");
+    assert_eq!(both, alone);
+}
+
+/// Uncoupled subflows take twice the share of a flow (two BBR flows of four), coupled ones less: one BBR for all.
 #[test]
 fn uncoupled_subflows_are_two_flows() {
     let ratio = |coupling: &str| {
         let mut scenario = example("six-node-dumbbell", "label = \"session\"\ncc = \"bbr\"", coupling);
+        let law = cc::find("cbbr").expect("registered");
+        for flow in &mut scenario.flows[2..] {
+            if let Traffic::Tcp { cc, cc_params, .. } = &mut flow.traffic {
+                (*cc, *cc_params) = (law, Vec::new());
+            }
+        }
         scenario.duration = scenario.duration / 3;
         let result = run(&scenario);
         let alone = &result.flows.goodput_bps[2..];
         result.sessions.goodput_bps[0] / (alone.iter().sum::<f64>() / 2.0)
     };
     let (uncoupled, coupled) =
-        (ratio("label = \"session\"\ncc = \"bbr\""), ratio("label = \"session\"\ncoupling = \"cbbr\""));
+        (ratio("label = \"session\"\ncc = \"cbbr\""), ratio("label = \"session\"\ncoupling = \"cbbr\""));
     assert!((1.7..2.3).contains(&uncoupled), "{uncoupled}");
     assert!((0.7..1.6).contains(&coupled), "{coupled}");
 }

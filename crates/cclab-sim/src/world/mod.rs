@@ -60,7 +60,7 @@ enum Event {
     /// This user of the background requests an object.
     Request(u32),
     /// The interface of a subflow's host went down or came up; the source knows, or is to learn of it from the destination.
-    Interface { flow: u32, up: bool, knows: bool },
+    Interface { flow: u32, up: bool, of_source: bool, knows: bool },
     /// Take a sample.
     Sample,
     /// The warm-up is over.
@@ -358,7 +358,7 @@ impl Simulation {
                 self.schedule(next);
             }
             Event::Request(user) => self.request(now, user),
-            Event::Interface { flow, up, knows } => self.on_interface(now, flow, up, knows),
+            Event::Interface { flow, up, of_source, knows } => self.on_interface(now, flow, up, of_source, knows),
             Event::Sample => self.sample(now),
             Event::Pause => (self.stop, self.pauses) = (0, self.pauses + 1),
             Event::Measure => {

@@ -34,9 +34,9 @@ pub(super) fn interfaces(scenario: &Scenario) -> impl Iterator<Item = (Time, Eve
         let route = &scenario.flows[flow].route;
         [(flow, route.first(), true), (flow, route.last(), false)]
     });
-    let changes = ends.flat_map(|(flow, link, knows)| {
+    let changes = ends.flat_map(|(flow, link, of_source)| {
         let outages = link.and_then(|link| scenario.links.get(*link)).map(Link::outages).unwrap_or_default();
-        let event = move |(at, up)| (at, Event::Interface { flow: flow as u32, up, knows });
+        let event = move |(at, up)| (at, Event::Interface { flow: flow as u32, up, of_source, knows: of_source });
         outages.into_iter().flat_map(|(from, to)| [(from, false), (to, true)]).map(event)
     });
     changes.filter(move |(at, _)| *at < end)
@@ -133,15 +133,15 @@ impl Simulation {
     }
 
     /// The interface of a subflow went down or came up. What the destination notices it tells the source, on the fastest subflow.
-    pub(super) fn on_interface(&mut self, now: Time, flow: u32, up: bool, knows: bool) {
+    pub(super) fn on_interface(&mut self, now: Time, flow: u32, up: bool, of_source: bool, knows: bool) {
         let id = self.flows[flow as usize].source();
         let Some((session, own)) = self.session_at(id) else { return };
         if knows {
-            session.on_interface(now, id, up, own);
+            session.on_interface(now, id, up, of_source, own);
             self.pump(now, id);
             self.hand_out(now, id);
         } else if let Some(delay) = session.news_delay(own) {
-            self.events.push(now + delay, Event::Interface { flow, up, knows: true });
+            self.events.push(now + delay, Event::Interface { flow, up, of_source, knows: true });
         }
     }
 

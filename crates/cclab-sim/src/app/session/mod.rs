@@ -98,8 +98,8 @@ struct Counters {
 struct Subflow {
     map: Map,
     health: Health,
-    /// Its host knows that the interface is down.
-    down: bool,
+    /// What its source knows to be down: its own interface, and the destination's.
+    down: [bool; SOCKETS],
     /// Timeouts in a row, as last seen.
     timeouts: u32,
     /// It has sent, or somebody has acknowledged, all data before this, of a scheduler that copies.
@@ -107,6 +107,12 @@ struct Subflow {
     /// Extremes of its smoothed RTT.
     srtt: Option<(Duration, Duration)>,
     penalised: Option<Time>,
+}
+
+impl Subflow {
+    fn is_down(&self) -> bool {
+        self.down.contains(&true)
+    }
 }
 
 /// Whether a subflow is trusted with data.
@@ -123,7 +129,7 @@ impl Session {
         let subflow = |_| Subflow {
             map: Map::new(),
             health: Health::Sound,
-            down: false,
+            down: [false; SOCKETS],
             timeouts: 0,
             copied: 1,
             srtt: None,
@@ -311,16 +317,16 @@ impl Session {
     /// Whether data may flow on a subflow.
     fn is_usable(&self, k: usize, own: &[Socket]) -> bool {
         let connected = own[SOCKETS * k].transport.tcp().is_some_and(|source| source.state() == State::Established);
-        connected && self.subflows[k].health == Health::Sound && !self.subflows[k].down
+        connected && self.subflows[k].health == Health::Sound && !self.subflows[k].is_down()
     }
 
-    /// A subflow's interface went down, or came up, and its host noticed.
-    pub(crate) fn on_interface(&mut self, now: Time, id: SocketId, up: bool, own: &mut [Socket]) {
+    /// An interface of a subflow, its source's or its destination's, went down or came up, and the source knows.
+    pub(crate) fn on_interface(&mut self, now: Time, id: SocketId, up: bool, of_source: bool, own: &mut [Socket]) {
         let k = self.subflow(id);
-        self.subflows[k].down = !up;
-        match up {
-            true => endpoint(own, k).retry(now),
-            false => self.send_again_elsewhere(k, own),
+        self.subflows[k].down[usize::from(!of_source)] = !up;
+        match self.subflows[k].is_down() {
+            false => endpoint(own, k).retry(now),
+            true => self.send_again_elsewhere(k, own),
         }
     }
 
