@@ -159,3 +159,34 @@ def test_accurate_ecn_is_read_as_meant(tmp_path: Path) -> None:
     marks = int(result.links.filter(name="bottleneck")["marks"][0])
     assert marks > 10
     assert counted == pytest.approx(marks * 1448, rel=0.02), "the last segment is shorter"
+
+
+def test_data_numbers_of_several_paths(tmp_path):
+    """DSS options as RFC 8684 has them: whole mappings, each byte of the data on some path, acknowledgements up to the end."""
+    size = 200_000
+    paths = [{"rtt": "20 ms"}, {"rtt": "80 ms"}]
+    flow = {"label": "both", "cc": "cubic", "paths": paths, "size": f"{size} B", "receive_buffer": "30 kB"}
+    result, file = capture(tmp_path, flow, loss={"data": "1%"})
+    names = ("subtype", "rawdataseqno", "rawdataack", "datalvllen", "subflowseqno")
+    fields = [f"tcp.options.mptcp.{name}" for name in names]
+    rows = tshark(file, "tcp.stream", "tcp.flags.syn", "tcp.seq", "tcp.len", "_ws.malformed", *fields)
+    rows = [row for row in rows if row["tcp.flags.syn"] in ("0", "False")]
+    assert {row["_ws.malformed"] for row in rows} == {""}
+    assert {row["tcp.options.mptcp.subtype"] for row in rows} == {"2"}  # DSS
+    assert {row["tcp.stream"] for row in rows} == {"0", "1"}
+    seen: set[int] = set()
+    acknowledged = {"0": 0, "1": 0}
+    for row in rows:
+        if row["tcp.len"] == "0":
+            ack = int(row["tcp.options.mptcp.rawdataack"])
+            if ack > 1:  # of the destination
+                assert ack >= acknowledged[row["tcp.stream"]]
+                acknowledged[row["tcp.stream"]] = ack
+        else:
+            assert row["tcp.options.mptcp.datalvllen"] == row["tcp.len"]
+            assert row["tcp.options.mptcp.subflowseqno"] == row["tcp.seq"]
+            first = int(row["tcp.options.mptcp.rawdataseqno"])
+            seen |= set(range(first, first + int(row["tcp.len"])))
+    assert seen == set(range(1, size + 1))
+    assert max(acknowledged.values()) == size + 1
+    assert result.sessions["delivered_bytes"][0] == size
