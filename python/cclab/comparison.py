@@ -145,9 +145,9 @@ class Row:
         """The difference over b; NaN where that is zero and the difference is not."""
         d = self.difference
         if d.value == 0 and not self.b:
-            return Estimate(0.0, 0.0, 0.0, d.n, d.level)
+            return replace(d, value=0.0, low=0.0, high=0.0)
         by = abs(self.b) or math.nan
-        return Estimate(d.value / by, d.low / by, d.high / by, d.n, d.level)
+        return replace(d, value=d.value / by, low=d.low / by, high=d.high / by)
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,8 @@ class Compared:
                 **{p: str(v) for p, v in zip(self.parameters, row.point, strict=True)},
                 "of": row.of, "quantity": row.quantity, "unit": row.unit, "a": row.a, "b": row.b,
                 "difference": row.difference.value, "low": row.difference.low, "high": row.difference.high,
-                "n": row.difference.n, "tolerance": row.tolerance, "verdict": row.verdict,
+                "n": row.difference.n, "missing": row.difference.missing,
+                "tolerance": row.tolerance, "verdict": row.verdict,
             }
             for row in self.rows
         ]  # fmt: skip
@@ -230,7 +231,7 @@ class Compared:
                 apart += f" [{number(100 * relative.low, 3)}, {number(100 * relative.high, 3)}]"
             cells.append([
                 *map(str, row.point), row.of, row.quantity + unit, number(row.a), number(row.b), apart,
-                f"{100 * row.tolerance / abs(row.b):.3g}" if row.b else "–", number(row.difference.n), row.verdict,
+                f"{100 * row.tolerance / abs(row.b):.3g}" if row.b else "–", _of(row.difference), row.verdict,
             ])  # fmt: skip
         return [*headings, "Verdict"], cells
 
@@ -288,7 +289,6 @@ def compare(
     *,
     within: float = WITHIN,
     deviations: float = 0.0,
-    level: float = 0.95,
 ) -> Compared:
     """Compare two results or studies.
 
@@ -301,7 +301,6 @@ def compare(
         quantities: Names of `QUANTITIES`; a published study has its own instead.
         within: Relative tolerance, e.g. 0.05.
         deviations: Tolerance in standard deviations of b over its runs, e.g. 2.
-        level: Confidence level.
 
     Raises:
         ResultError: they have nothing in common.
@@ -313,13 +312,13 @@ def compare(
     rule = f"within {within * 100:g} % of B"
     rule += f" or {deviations:g} standard deviations of its runs, whichever is more" if deviations else ""
     if first.numbers is not None or second.numbers is not None:
-        rows, left_out = _numbers(first, second, within, deviations, level)
+        rows, left_out = _numbers(first, second, within, deviations)
         parameters: tuple[str, ...] = ()
     else:
         parameters = _common(first, second)
         rows, left_out = [], []
         for quantity in map(_quantity, quantities):
-            more, missing = _rows(quantity, first, second, parameters, within, deviations, level)
+            more, missing = _rows(quantity, first, second, parameters, within, deviations)
             rows += more
             left_out += [text for text in missing if text not in left_out]
     if not rows:
@@ -329,7 +328,7 @@ def compare(
 
 def judge(
     x: Sequence[float], y: Sequence[float], *, paired: bool = False, within: float = WITHIN, deviations: float = 0.0,
-    floor: float = 0.0, level: float = 0.95, point: tuple[Any, ...] = (), of: str = "", quantity: str = "",
+    floor: float = 0.0, point: tuple[Any, ...] = (), of: str = "", quantity: str = "",
     unit: str = "",
 ) -> Row:  # fmt: skip
     """One quantity, measured in several runs of each side.
@@ -341,7 +340,6 @@ def judge(
         within: Relative tolerance.
         deviations: Tolerance in standard deviations of y.
         floor: Tolerance in the quantity's own unit, at least.
-        level: Confidence level.
         point: Of the row, as are `of`, `quantity` and `unit`.
         of: Which flow or link.
         quantity: Its name.
@@ -350,18 +348,20 @@ def judge(
     Raises:
         ValueError: there are no values.
     """
-    theirs = stats.mean(y, level).value
-    spread = float(np.std(np.asarray(y, float), ddof=1)) if len(y) > 1 else 0.0
+    ours, theirs = stats.mean(x), stats.mean(y)
+    spread = float(np.nanstd(np.asarray(y, float), ddof=1)) if theirs.n > 1 else 0.0
     if paired:
-        difference = stats.paired(x, y, level).difference
+        difference = stats.paired(x, y).difference
     else:
-        ours = stats.welch(x, spread, len(y), level)
-        difference = replace(ours, value=ours.value - theirs, low=ours.low - theirs, high=ours.high - theirs)
-        if len(y) < 2:
-            difference = replace(difference, low=math.nan, high=math.nan, n=1)
-    tolerance = max(within * abs(theirs), deviations * spread, floor)
-    mean = stats.mean(x, level).value
-    return Row(point, of, quantity, unit, mean, theirs, difference, tolerance, _verdict(difference, tolerance))
+        rarer = max(ours, theirs, key=lambda e: e.missing / max(e.n + e.missing, 1))
+        apart = stats.welch(x, spread, theirs.n) if theirs.n > 1 else replace(ours, low=math.nan, high=math.nan)
+        value, low, high = (end - theirs.value for end in (apart.value, apart.low, apart.high))
+        n, missing = (rarer.n, rarer.missing) if rarer.missing else (min(ours.n, theirs.n), 0)
+        difference = Estimate(value, low, high, n, missing=missing)
+    tolerance = max(within * abs(theirs.value), deviations * spread, floor)
+    return Row(
+        point, of, quantity, unit, ours.value, theirs.value, difference, tolerance, _verdict(difference, tolerance)
+    )
 
 
 def _quantity(name: str) -> Quantity:
@@ -384,7 +384,7 @@ def _common(a: Side, b: Side) -> tuple[str, ...]:
 
 
 def _rows(
-    quantity: Quantity, a: Side, b: Side, parameters: tuple[str, ...], within: float, deviations: float, level: float
+    quantity: Quantity, a: Side, b: Side, parameters: tuple[str, ...], within: float, deviations: float
 ) -> tuple[list[Row], list[str]]:
     label = "label" if quantity.table == "flows" else "name"
     keys = [*parameters, label]
@@ -396,12 +396,12 @@ def _rows(
         if not frame.height:
             return {}
         # flows of one name in one run are one observation
-        value = quantity.value.cast(pl.Float64).fill_nan(None).mean() * quantity.scale
-        frame = frame.group_by(*keys, "seed", maintain_order=True).agg(value=value).drop_nulls("value")
+        value = quantity.value.cast(pl.Float64).fill_nan(None).mean().fill_null(math.nan) * quantity.scale
+        frame = frame.group_by(*keys, "seed", maintain_order=True).agg(value=value)
         found: dict[tuple[Any, ...], dict[int, float]] = {}
         for *key, seed, x in frame.iter_rows():
             found.setdefault(tuple(key), {})[seed] = x
-        return found
+        return {key: runs for key, runs in found.items() if not all(map(math.isnan, runs.values()))}
 
     ours, theirs = values(a), values(b)
     missing = [
@@ -417,14 +417,14 @@ def _rows(
             both = [x[seed] for seed in x], [y[seed] for seed in (x if together else y)]
             rows.append(
                 judge(
-                    *both, paired=together, within=within, deviations=deviations, level=level,
+                    *both, paired=together, within=within, deviations=deviations,
                     point=key[:-1], of=str(key[-1]), quantity=quantity.name, unit=quantity.unit,
                 )
             )  # fmt: skip
     return rows, missing
 
 
-def _numbers(a: Side, b: Side, within: float, deviations: float, level: float) -> tuple[list[Row], list[str]]:
+def _numbers(a: Side, b: Side, within: float, deviations: float) -> tuple[list[Row], list[str]]:
     """The measured numbers of two published studies."""
     if a.numbers is None or b.numbers is None:
         one, other = (a, b) if b.numbers is None else (b, a)
@@ -439,13 +439,19 @@ def _numbers(a: Side, b: Side, within: float, deviations: float, level: float) -
     for key, x in found[0].items():
         if (y := found[1].get(key)) is None:
             continue
+        if x == y:  # the same runs: nothing is left to chance between them
+            same = Estimate(0.0, 0.0, 0.0, x["n"])
+            rows.append(
+                Row((), key[0], key[1], key[2], x["mean"], y["mean"], same, within * abs(y["mean"]), stats.AGREES)
+            )
+            continue
         errors = [(row["high"] - row["low"]) / 2 if row["low"] is not None else math.nan for row in (x, y)]
         half = math.hypot(*errors)  # of independent means
         apart = x["mean"] - y["mean"]
-        difference = Estimate(apart, apart - half, apart + half, min(x["n"], y["n"]), level)
+        difference = Estimate(apart, apart - half, apart + half, min(x["n"], y["n"]))
         deviation = 0.0
         if deviations and y["n"] > 1 and errors[1] > 0:
-            deviation = errors[1] * math.sqrt(y["n"]) / stats.t_quantile(0.5 + level / 2, y["n"] - 1)
+            deviation = errors[1] * math.sqrt(y["n"]) / stats.t_quantile(0.975, y["n"] - 1)
         tolerance = max(within * abs(y["mean"]), deviations * deviation)
         rows.append(
             Row(
@@ -464,6 +470,10 @@ def _verdict(difference: Estimate, tolerance: float) -> str:
     """By equivalence; few runs tell nothing of chance, so of them only equal ones agree."""
     equal = difference.value == 0 and not difference.high > difference.low
     return stats.AGREES if equal else difference.against(-tolerance, tolerance)
+
+
+def _of(e: Estimate) -> str:
+    return f"{e.n} of {e.n + e.missing}" if e.missing else str(e.n)
 
 
 def _few(names: Sequence[str]) -> str:

@@ -76,6 +76,33 @@ def test_one_run_tells_nothing_of_chance() -> None:
     assert one(flows(f=[10]), flows(f=[20])).verdict == "cannot tell"
 
 
+def test_runs_that_never_finished_count() -> None:
+    # 3 of 20 finish, all as fast as the other side's: of the others nobody knows
+    nan = math.nan
+    some, all_ = [1.0, 1.0, 1.01] + 17 * [nan], [1.0, 1.01] * 10
+    assert one(flows(f=some), flows(f=all_)).verdict == "cannot tell"
+    assert one(flows(f=all_), flows(f=some)).verdict == "cannot tell"
+    other = flows(f=all_).with_columns(pl.col("seed") + 100)
+    row = one(flows(f=some), other)
+    assert (row.verdict, row.difference.n, row.difference.missing) == ("cannot tell", 3, 17)
+
+
+def test_a_published_study_agrees_with_itself() -> None:
+    numbers = {
+        "item": ["a"],
+        "metric": ["m"],
+        "unit": ["s"],
+        "mean": [100.0],
+        "low": [94.0],
+        "high": [106.0],
+        "n": [10],
+    }
+    study = Side("s", (), {}, pl.DataFrame(numbers))
+    assert compare(study, study).verdict == "agrees"
+    other = Side("t", (), {}, pl.DataFrame(numbers | {"mean": [100.1], "low": [94.1], "high": [106.1]}))
+    assert compare(study, other).verdict == "cannot tell"
+
+
 def test_zero_agrees_with_zero() -> None:
     assert one(flows(f=[0, 0]), flows(f=[0, 0])).verdict == "agrees"
     assert one(flows(f=[1, 1]), flows(f=[0, 0])).verdict == "cannot tell"  # of two runs
