@@ -213,10 +213,10 @@ class Result:
 
     @property
     def connections(self) -> pl.DataFrame:
-        """`label`, `measured_s`, `goodput_bps`, `fct_s` of each connection: a session is one, its subflows none."""
-        from cclab.analysis.metrics import connections
+        """`label`, `measured_s`, `goodput_bps`, `fct_s` of connections: a session is one, subflows and tunnels none."""
+        from cclab.analysis.metrics import connections, without_tunnels
 
-        return connections(self.flows, self.sessions)
+        return connections(without_tunnels(self.flows, self.links), self.sessions)
 
     def summary(self) -> str:
         """Flows, sessions, background and links as text, or why there is nothing of them to tell."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import cclab
+from cclab.analysis import metrics
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tunnels.py"
 
@@ -52,3 +53,5 @@ def test_the_model_refuses_a_tunnel_and_results_have_its_rows():
     assert result.flows["label"].to_list() == ["download", "tunnel-1"]
     assert {"tunnel-1", "tunnel-1-reverse"} < set(result.links["name"])
     assert scenario.resolved()["flows"][1]["tunnel"]
+    assert result.connections["label"].to_list() == ["download"]
+    assert metrics.jain(result) == result.jain == 1

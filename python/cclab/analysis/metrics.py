@@ -39,7 +39,7 @@ def connections(flows: pl.DataFrame, sessions: pl.DataFrame | None, by: Sequence
     """A row for each connection: flows that are no subflows, and sessions, whose data count once, on whatever paths.
 
     Args:
-        flows: Table of flows, of one run or of many.
+        flows: Table of flows, of one run or of many; `without_tunnels` takes out those that carry others.
         sessions: Table of sessions, if there are any.
         by: What tells runs apart.
 
@@ -51,6 +51,12 @@ def connections(flows: pl.DataFrame, sessions: pl.DataFrame | None, by: Sequence
         return flows.select(columns)
     of_session = pl.any_horizontal(*(pl.col("label").str.starts_with(f"{s}/") for s in sessions["label"].unique()))
     return pl.concat([flows.filter(~of_session).select(columns), sessions.select(columns)])
+
+
+def without_tunnels(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+    """Flows but the connections of tunnels, whose data are those of others: mouths among the links have their names."""
+    mouths = [name for name in links["name"].unique() if name.startswith("tunnel-")]
+    return flows.filter(~pl.col("label").is_in(mouths)) if mouths else flows
 
 
 def jain(rates: Result | ArrayLike) -> float:
@@ -398,8 +404,8 @@ def packet_interval_s(arrivals_s: Result | ArrayLike, flows: Sequence[str] | Non
 
 
 def _tcp(result: Result, *, measured: bool = True) -> pl.DataFrame:
-    """The TCP flows; of those measured, the ones with a rate."""
-    flows = result.flows.filter(pl.col("cc") != "udp")
+    """The TCP flows but tunnels; of those measured, the ones with a rate."""
+    flows = without_tunnels(result.flows, result.links).filter(pl.col("cc") != "udp")
     return flows.filter(pl.col("goodput_bps").is_not_nan()) if measured else flows
 
 

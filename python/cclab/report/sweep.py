@@ -14,6 +14,7 @@ import polars as pl
 
 from cclab.analysis import stats
 from cclab.analysis.metrics import connections as connections_of
+from cclab.analysis.metrics import without_tunnels
 from cclab.analysis.plots import Chart, look, styled
 from cclab.sweep import Study
 
@@ -99,7 +100,7 @@ def of_study(study: Study) -> pl.DataFrame:
     """The connections of all runs."""
     at = [*study.parameters, *_SAME_FOR_ALL_RUNS]
     sessions = study.table("sessions") if "sessions" in study.tables() else None
-    return connections_of(study.table("flows"), sessions, at)
+    return connections_of(without_tunnels(study.table("flows"), study.table("links")), sessions, at)
 
 
 def early(study: Study) -> bool:
