@@ -297,6 +297,9 @@ def method(about: dict[str, Any], seeds: int) -> list[str]:
         "deviations of one of our runs where that is more. Beyond, data: the order of laws that are a tenth apart; ACKs: 2 %, or a "
         "rank test (Mann–Whitney, 5 %) of three runs against ours, for there a run stalls or does not.",
         "Retransmissions, for a thousand segments delivered: within 5 %, or two standard deviations of the difference of the means.",
+        "Growth per ACK measures how many ACKs there are. The kernel sends 0.53 a segment, for the last of a burst is marked PSH and "
+        "acknowledged at once; here 0.5, but for `tso`, which this study leaves off: with `tso = 2` (ten seeds) the cells at 20 ms and "
+        "1, 2, 3 % are 4.05, 2.69, 2.10.",
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cclab import Scenario, published, stats
+from cclab import Scenario, ScenarioError, published, stats
 
 STUDY = published.find("linux")
 
@@ -62,3 +62,78 @@ def test_bounds_are_those_of_the_study(analysis):
     assert verdict("ack", 0.5, [5.0] * 3, [4.89] * 3) == stats.DIFFERS
     assert verdict("ack", 0.8, [0.1, 5.0, 9.0], [0.2, 4.0, 8.0, 9.1]) == analysis.ALIKE
     assert verdict("ack", 0.8, [0.1, 0.2, 0.3], [7.0, 8.0, 8.5, 9.0, 9.1]) == stats.DIFFERS
+
+
+def flow(**options):
+    """The normal form of one, and of the scenario around it."""
+    top = options.pop("top", {})
+    network = {"rate": "10 Mbit/s", "rtt": "20 ms"}
+    made = Scenario.from_dict({"duration": "10 s", "network": network, "flows": [{"cc": "reno", **options}], **top})
+    assert Scenario.from_dict(made.to_dict(full=True)) == made
+    return made.to_dict(full=True)["flows"][0]
+
+
+def test_a_sysctl_is_another_name_of_a_field():
+    same = [
+        ({"tcp_sack": 0}, {"sack": False}),
+        ({"tcp_recovery": 0}, {"recovery": "sack"}),
+        ({"tcp_ecn": 1, "tcp_early_retrans": 0}, {"ecn": True, "tlp": False}),
+        (
+            {"tcp_rmem": [4096, 131072, 6291456], "tcp_adv_win_scale": 2},
+            {"receive_buffer": "6 MiB", "adv_win_scale": 2},
+        ),
+        ({"tcp_rto_min_us": 5000, "tcp_rto_max_ms": 60000}, {"rto": {"min": "5 ms", "max": "60 s"}}),
+    ]
+    for sysctl, fields in same:
+        assert flow(sysctl=sysctl) == flow(**fields) == flow(top={"sysctl": sysctl})
+    assert flow(sack=True, top={"sysctl": {"tcp_sack": 0}}) == flow(), "a flow's own word is the last"
+
+
+def test_a_profile_is_what_its_table_says():
+    old = {
+        "recovery": "sack", "prr": False, "tlp": False, "initial_window": 3, "rto": {"initial": "3 s"}, "growth_per_ack": True,
+    }  # fmt: skip
+    assert flow(profile="linux-2.6") | {"profile": "linux"} == flow(**old)
+    assert flow(top={"profile": "linux-2.6"}) == flow(profile="linux-2.6")
+    assert flow(**old)["cc"] == {"name": "reno", "ack_counting": True}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sysctl": {"tcp_sack": 2}}, "flows[0].sysctl.tcp_sack: 2 is not a whole number from 0 to 1"),
+        ({"sysctl": {"tcp_sack": 0}, "sack": True}, "flows[0].sysctl.tcp_sack: flows[0].sack is given too"),
+        ({"sysctl": {"tcp_rmem": 5}}, "flows[0].sysctl.tcp_rmem: 5 is not three ascending whole numbers"),
+        ({"top": {"sysctl": {"tcp_sak": 0}}}, 'flows[0].sysctl.tcp_sak: unknown field (did you mean "tcp_sack"?)'),
+        ({"top": {"sysctl": 1}}, "sysctl: 1 is not a table"),
+    ],
+)
+def test_what_is_wrong_with_a_sysctl_is_said(options, message):
+    with pytest.raises(ScenarioError) as error:
+        flow(**options)
+    assert message in str(error.value)
+
+
+def test_a_window_without_scaling_is_64_kib():
+    """65,535 bytes in 100 ms are 5.24 Mbit/s (RFC 7323 1.1), three quarters of a buffer of 64 KiB are 3.93 (ip-sysctl: bytes - bytes/2^2); segments are whole."""
+    network = {"rate": "100 Mbit/s", "rtt": "100 ms"}
+
+    def goodput(**sysctl):
+        made = {"duration": "20 s", "warmup": "5 s", "network": network, "flows": [{"cc": "cubic", "sysctl": sysctl}]}
+        return Scenario.from_dict(made).run(seed=1).flows["goodput_bps"][0] / 1e6
+
+    assert goodput(tcp_window_scaling=0) == pytest.approx(5.24, rel=0.03)
+    assert goodput(tcp_rmem="4096 65536 65536", tcp_adv_win_scale=2) == pytest.approx(3.93, rel=0.04)
+    assert goodput(tcp_wmem="4096 16384 65536") == pytest.approx(5.24, rel=0.03)
+
+
+def test_bursts_are_acknowledged_at_their_end():
+    """Linux 6.18, 20 ms, 1 % of the data lost: 0.53 ACKs a segment, for the last of a burst has PSH and is acknowledged at once."""
+    network = {"rate": "10 Mbit/s", "rtt": "20 ms", "queue": {"limit": "100 packets"}, "loss": {"data": 0.01}}
+
+    def growth(**options):
+        law = {"name": "reno", "ack_counting": True}
+        made = {"duration": "60 s", "network": network, "flows": [{"cc": law, "packet_size": "1400 B", **options}]}
+        return sum(Scenario.from_dict(made).run(seed=seed).flows["goodput_bps"][0] for seed in range(1, 9))
+
+    assert 1.02 < growth(sysctl={"tcp_min_tso_segs": 2}) / growth() < 1.12

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LOOK = 0.05  # s between two looks at Ctrl-C
 _FREE = {
     "kind", "label", "count", "from", "to", "route", "route_back", "rtt", "direction", "start", "start_jitter", "stop",
-    "size", "cc", "sack", "recovery", "tlp", "frto", "timestamps", "packet_size", "window_scaling", "ecn",
+    "size", "cc", "sack", "dsack", "recovery", "tlp", "frto", "timestamps", "packet_size", "window_scaling", "ecn",
     "receive_buffer", "pacing", "nagle", "slow_start_after_idle", "rate", "on", "off",
 }  # fmt: skip
 """Fields of a flow that hosts, sockets or the relay follow; any other must be what it is if nobody writes it."""

@@ -1,7 +1,7 @@
 //! The fields of a link: rate, delay, queue, impairments, changes; and how they become a [`Link`].
 
 use super::quantity::{
-    Flag, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, Probability, RATE_OR_OUTAGE, Rates, TIME, Words,
+    Flag, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, Probability, RATE_OR_OUTAGE, Rates, Sizes, TIME, Words,
 };
 use super::queue::QueueSpec;
 use super::reader::{Kind, Mistakes, Table, show};
@@ -139,7 +139,20 @@ pub(super) const RATE: Or<Rates> = Or(UNLIMITED, POSITIVE_RATE);
 pub(super) const PLACES: Words<LossPlace> =
     Words(&[("before-queue", LossPlace::BeforeQueue), ("after-link", LossPlace::AfterLink)]);
 const EXPONENTIAL: Words<bool> = Words(&[("uniform", false), ("exponential", true)]);
-const OVERHEAD: Integer = Integer { min: 0, max: 1000 };
+const OVERHEAD: Framing = Framing(Sizes { min: 0, max: 1000 });
+/// Bytes of framing: a size, or so many bytes.
+struct Framing(Sizes);
+impl Kind for Framing {
+    type Value = u64;
+    fn read(&self, json: &Json) -> Result<u64, String> {
+        let bytes = json.as_u64().filter(|n| (self.0.min..=self.0.max).contains(n));
+        bytes.map_or_else(|| self.0.read(json), Ok)
+    }
+    fn write(&self, value: &u64) -> Json {
+        json!(value)
+    }
+}
+
 const ORDINAL: Integer = Integer { min: 1, max: 1_000_000_000_000 };
 /// Stands for a rate that was not understood, so that nothing else is found wrong for it.
 pub(super) const UNKNOWN: Option<Rate> = Some(Rate(1));

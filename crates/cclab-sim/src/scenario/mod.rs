@@ -76,7 +76,8 @@ impl Scenario {
     /// Every mistake found.
     pub fn from_json(json: &Json) -> Result<Scenario, ScenarioError> {
         let mistakes = Mistakes::default();
-        let written = Written::read(json, &mistakes);
+        let json = tcp::with_common_options(json);
+        let written = Written::read(&json, &mistakes);
         match written.filter(|_| mistakes.is_empty()).and_then(|w| w.build(&mistakes)) {
             Some(scenario) if mistakes.is_empty() => Ok(scenario),
             _ => Err(ScenarioError { mistakes: mistakes.into_vec() }),
@@ -104,6 +105,9 @@ impl Written {
         let traces = Traces::new(json.get("traces").filter(|traces| !traces.is_null()), mistakes);
         let mut t = Table::new(String::new(), Some(json), mistakes).with_traces(&traces);
         t.raw("traces");
+        // What they say stands in each flow.
+        t.peek("profile", &tcp::PROFILES);
+        t.table_or_empty("sysctl").forgive();
         let name = t.or("name", &Name, "scenario".into());
         let duration = t.required("duration", &POSITIVE_TIME, "\"60 s\"");
         let warmup = t.or("warmup", &TIME, Duration::ZERO);

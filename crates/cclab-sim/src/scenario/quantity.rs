@@ -151,6 +151,11 @@ pub(super) struct Integer {
     pub(super) min: u64,
     pub(super) max: u64,
 }
+/// A whole number that may be below 0.
+pub(super) struct Signed {
+    pub(super) min: i64,
+    pub(super) max: i64,
+}
 /// A number without a unit.
 pub(super) struct Number {
     pub(super) min: f64,
@@ -515,6 +520,18 @@ impl Kind for Integer {
             .ok_or_else(|| format!("{} is not a whole number from {} to {}", show(json), self.min, self.max))
     }
     fn write(&self, value: &u64) -> Json {
+        json!(value)
+    }
+}
+
+impl Kind for Signed {
+    type Value = i64;
+    fn read(&self, json: &Json) -> Result<i64, String> {
+        json.as_i64()
+            .filter(|n| (self.min..=self.max).contains(n))
+            .ok_or_else(|| format!("{} is not a whole number from {} to {}", show(json), self.min, self.max))
+    }
+    fn write(&self, value: &i64) -> Json {
         json!(value)
     }
 }

@@ -117,6 +117,10 @@ impl<'a> Table<'a> {
         }
         self.given.and_then(|g| g.get(name)).filter(|j| !j.is_null())
     }
+    /// Whether the field is written.
+    pub(super) fn raw_if_any(&self, name: &str) -> bool {
+        self.given.and_then(|g| g.get(name)).is_some_and(|json| !json.is_null())
+    }
     /// Who writes one of these names is told this one.
     pub(super) fn also(&mut self, name: &'static str, others: &[&'static str]) {
         self.also.extend(others.iter().map(|other| (*other, name)));

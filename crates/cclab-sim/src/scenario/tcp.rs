@@ -1,12 +1,16 @@
 //! The options of a TCP flow: a profile, and what a flow sets otherwise.
 
-use super::quantity::{Amount, Amounts, Flag, Integer, Or, POSITIVE_RATE, POSITIVE_TIME, SIZE, Sizes, TIME, Words};
+use super::quantity::{
+    Amount, Amounts, Flag, Integer, Or, POSITIVE_RATE, POSITIVE_TIME, SIZE, Signed, Sizes, TIME, Words,
+};
 use super::reader::{Kind, Table, alternatives, show};
-use crate::tcp::{Config, Ecn, Pacing, Profile, Recovery, RtoStyle};
+use crate::tcp::sysctl::{SYSCTLS, Sysctl};
+use crate::tcp::{Config, Ecn, Pacing, Profile, Recovery, RtoStyle, Tso};
 use crate::wire::DSS_DATA;
 use cclab_algo::cc::{self, Context};
 use cclab_algo::params::{self, Flavour, Given, Params};
 use serde_json::{Value as Json, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A TCP flow as written, its initial ssthresh not yet resolved.
@@ -23,7 +27,8 @@ pub(super) struct TcpSpec {
 
 /// Laws of subflows that know nothing of each other.
 const NONE: &str = "none";
-const PROFILES: Words<Profile> = Words(&[("linux", Profile::Linux), ("classic", Profile::Classic)]);
+pub(super) const PROFILES: Words<Profile> =
+    Words(&[("linux", Profile::Linux), ("linux-2.6", Profile::Linux26), ("classic", Profile::Classic)]);
 pub(super) const FLAVOURS: Words<Flavour> = Words(&[("linux", Flavour::Linux), ("paper", Flavour::Paper)]);
 pub(super) const RECOVERIES: Words<Recovery> = Words(&[
     ("tahoe", Recovery::Tahoe),
@@ -44,6 +49,7 @@ const SEGMENTS: Integer = Integer { min: 1, max: 100_000 };
 const QUICKACKS: Integer = Integer { min: 0, max: 100_000 };
 const SIZE_OR_ENDLESS: Or<Sizes> = Or("unlimited", SIZE);
 const SSTHRESH: Or<Amounts> = Or("unlimited", Amounts { time: false });
+const SCALE: Signed = Signed { min: -31, max: 31 };
 const RECEIVE_BUFFER: Sizes = Sizes { min: 1000, max: 1 << 40 };
 
 impl TcpSpec {
@@ -89,21 +95,24 @@ impl TcpSpec {
             "flavour",
             &FLAVOURS,
             match profile {
-                Profile::Linux => Flavour::Linux,
+                Profile::Linux | Profile::Linux26 => Flavour::Linux,
                 Profile::Classic => Flavour::Paper,
             },
         );
-        let law = read_cc(t, law, flavour);
         let mut config = match profile {
             Profile::Linux => Config::linux(0),
+            Profile::Linux26 => Config::linux_2_6(0),
             Profile::Classic => Config::classic(0, Recovery::NewReno),
         };
+        let set = read_sysctl(t, &mut config);
+        config.growth_per_ack = t.or("growth_per_ack", &Flag, config.growth_per_ack);
+        let law = read_cc(t, law, flavour, config.growth_per_ack);
         config.flavour = flavour;
         config.multipath = multipath;
-        read_recovery(t, profile, law.as_ref().map_or("", |(cc, _)| cc.name), &mut config);
+        read_recovery(t, profile, law.as_ref().map_or("", |(cc, _)| cc.name), &set, &mut config);
         config.timestamps = t.or("timestamps", &Flag, config.timestamps);
         let packet_size = read_packet_size(t, &mut config);
-        read_window(t, law.as_ref(), &mut config);
+        read_window(t, law.as_ref(), &set, &mut config);
         let initial_ssthresh = t.or("initial_ssthresh", &SSTHRESH, None);
         read_delayed_ack(t, &mut config);
         read_rto(t, &mut config);
@@ -121,11 +130,81 @@ impl TcpSpec {
     }
 }
 
+/// A law's parameter: whether it grows by ACKs, not by what they acknowledge.
+const ACK_COUNTING: &str = "ack_counting";
+
+/// The scenario with `profile` and `sysctl` of all TCP flows written into each that does not say otherwise.
+pub(super) fn with_common_options(json: &Json) -> Cow<'_, Json> {
+    let (profile, sysctl) = (json.get("profile"), json.get("sysctl").and_then(Json::as_object));
+    if profile.is_none() && sysctl.is_none() {
+        return Cow::Borrowed(json);
+    }
+    let mut json = json.clone();
+    for list in ["flows", "background"] {
+        let entries = json.get_mut(list).and_then(Json::as_array_mut).into_iter().flatten();
+        for flow in entries.filter_map(Json::as_object_mut) {
+            if flow.get("kind").is_some_and(|kind| kind == "cbr" || kind == "onoff") {
+                continue;
+            }
+            if let Some(profile) = profile {
+                flow.entry("profile").or_insert_with(|| profile.clone());
+            }
+            for (name, value) in sysctl.into_iter().flatten() {
+                if Sysctl::find(name).is_some_and(|sysctl| flow.contains_key(sysctl.field)) {
+                    continue;
+                }
+                let own = flow.entry("sysctl").or_insert_with(|| json!({}));
+                if let Some(own) = own.as_object_mut() {
+                    own.entry(name).or_insert_with(|| value.clone());
+                }
+            }
+        }
+    }
+    Cow::Owned(json)
+}
+
+/// Settings by the kernel's names, put into `config` before what is written by ours; those that were given, by our fields.
+fn read_sysctl(t: &mut Table, config: &mut Config) -> Vec<&'static str> {
+    let mut set = Vec::new();
+    let mut s = t.table_or_empty("sysctl");
+    for sysctl in SYSCTLS {
+        let Some(json) = s.raw(sysctl.name) else { continue };
+        let text = match json {
+            Json::String(text) => text.clone(),
+            Json::Array(numbers) => numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+            other => other.to_string(),
+        };
+        if let Err(allowed) = sysctl.set(config, &text) {
+            s.mistake(sysctl.name, format!("{} is not {allowed}", show(json)));
+            continue;
+        }
+        // Both of its settings may be there, and so may the rest of the table.
+        if sysctl.field != "rto" && t.raw(sysctl.field).is_some() {
+            s.mistake(
+                sysctl.name,
+                format!("{} is given too, which is the same; write one of them", t.field(sysctl.field)),
+            );
+        }
+        set.push(sysctl.field);
+    }
+    s.finish();
+    set
+}
+
 /// The congestion control, by name or as a table with its parameters; all of them, defaults filled in.
-fn read_cc(t: &mut Table, field: &'static str, flavour: Flavour) -> Option<(&'static cc::Entry, Vec<(String, Given)>)> {
+/// One that can count ACKs does so where slow start does, unless it says otherwise.
+fn read_cc(
+    t: &mut Table,
+    field: &'static str,
+    flavour: Flavour,
+    per_ack: bool,
+) -> Option<(&'static cc::Entry, Vec<(String, Given)>)> {
+    let counts = |cc: &cc::Entry| per_ack && cc.params.iter().any(|spec| spec.name == ACK_COUNTING);
+    let counting = || (ACK_COUNTING.to_string(), Given::Flag(true));
     if !t.raw(field).is_some_and(Json::is_object) {
         let cc = t.required(field, &Algorithm, "\"cubic\"")?;
-        let params = fill_in(cc.params, &[], flavour)?;
+        let given: Vec<_> = counts(cc).then(counting).into_iter().collect();
+        let params = fill_in(cc.params, &given, flavour)?;
         if !params.is_empty() {
             let mut normal = serde_json::Map::from_iter([("name".into(), json!(cc.name))]);
             normal.extend(params.iter().map(|(n, g)| (n.clone(), given_json(g))));
@@ -135,7 +214,12 @@ fn read_cc(t: &mut Table, field: &'static str, flavour: Flavour) -> Option<(&'st
     }
     let mut c = t.table_or_empty(field);
     let cc = c.required("name", &Algorithm, "\"cubic\"")?;
-    let params = read_params(&mut c, cc.params, flavour)?;
+    let written = c.raw_if_any(ACK_COUNTING);
+    let mut params = read_params(&mut c, cc.params, flavour)?;
+    if counts(cc) && !written {
+        params.iter_mut().filter(|(name, _)| name == ACK_COUNTING).for_each(|pair| *pair = counting());
+        c.put(ACK_COUNTING, json!(true));
+    }
     t.put(field, c.finish());
     Some((cc, params))
 }
@@ -209,11 +293,14 @@ impl Kind for Algorithm {
 
 /// Recovery and what goes with it. A law that is called after a recovery implies it; so does SACK one that uses it, and
 /// the other way round, unless both are written.
-fn read_recovery(t: &mut Table, profile: Profile, cc: &str, config: &mut Config) {
+fn read_recovery(t: &mut Table, profile: Profile, cc: &str, set: &[&str], config: &mut Config) {
     let uses_sack = |r: Recovery| matches!(r, Recovery::Sack | Recovery::Rack);
-    let (recovery, sack) = (t.peek("recovery", &RECOVERIES), t.peek("sack", &Flag));
+    let sack = t.peek("sack", &Flag).or(set.contains(&"sack").then_some(config.sack));
+    let by_sysctl = set.contains(&"recovery").then_some(config.recovery).filter(|_| sack != Some(false));
+    let recovery = t.peek("recovery", &RECOVERIES).or(by_sysctl);
     config.recovery = recovery.unwrap_or(match (cc, profile, sack) {
         ("sack", ..) => Recovery::Sack,
+        (_, Profile::Linux26, None | Some(true)) if cc != "tahoe" && cc != "newreno" => Recovery::Sack,
         (_, Profile::Linux, Some(true)) => Recovery::Rack,
         (_, Profile::Classic, Some(true)) => Recovery::Sack,
         ("tahoe", ..) => Recovery::Tahoe,
@@ -230,6 +317,7 @@ fn read_recovery(t: &mut Table, profile: Profile, cc: &str, config: &mut Config)
         t.mistake("recovery", format!("{name} needs selective acknowledgements, but {} is false", t.field("sack")));
     }
     let rack = config.recovery == Recovery::Rack;
+    config.dsack = t.or("dsack", &Flag, config.dsack);
     config.tlp = t.or("tlp", &Flag, config.tlp && rack);
     if config.tlp && !rack {
         t.mistake("tlp", format!("tail-loss probes need {} = \"rack\"", t.field("recovery")));
@@ -270,12 +358,22 @@ fn read_packet_size(t: &mut Table, config: &mut Config) -> u64 {
     packet_size
 }
 
-fn read_window(t: &mut Table, law: Option<&(&'static cc::Entry, Vec<(String, Given)>)>, config: &mut Config) {
+fn read_window(
+    t: &mut Table,
+    law: Option<&(&'static cc::Entry, Vec<(String, Given)>)>,
+    set: &[&str],
+    config: &mut Config,
+) {
     config.window_scaling = t.or("window_scaling", &Flag, config.window_scaling);
-    config.ecn = read_ecn(t, law);
+    config.ecn = read_ecn(t, law, set.contains(&"ecn").then_some(config.ecn));
     config.quick_start = t.or("quick_start", &Or("off", POSITIVE_RATE), None);
     config.initial_window = t.or("initial_window", &SEGMENTS, config.initial_window.into()) as u32;
     config.receive_buffer = t.or("receive_buffer", &RECEIVE_BUFFER, config.receive_buffer);
+    config.adv_win_scale =
+        t.or("adv_win_scale", &Or("off", SCALE), config.adv_win_scale.map(i64::from)).map(|n| n as i8);
+    config.send_buffer = t.or("send_buffer", &Or("unlimited", RECEIVE_BUFFER), config.send_buffer);
+    let tso = t.or("tso", &Or("off", Integer { min: 1, max: 64 }), config.tso.map(|tso| tso.min_segments.into()));
+    config.tso = tso.map(|n| Tso { min_segments: n as u32 });
     let paced = t.or("pacing", &Flag, config.pacing == Pacing::On);
     config.pacing = if paced { Pacing::On } else { Pacing::Off };
     config.nagle = t.or("nagle", &Flag, config.nagle);
@@ -284,13 +382,30 @@ fn read_window(t: &mut Table, law: Option<&(&'static cc::Entry, Vec<(String, Giv
 }
 
 /// ECN is off unless asked for, or the law lives on it.
-fn read_ecn(t: &mut Table, law: Option<&(&'static cc::Entry, Vec<(String, Given)>)>) -> Ecn {
+fn read_ecn(t: &mut Table, law: Option<&(&'static cc::Entry, Vec<(String, Given)>)>, set: Option<Ecn>) -> Ecn {
     let law = law.and_then(|(cc, params)| cc.make(&Context::new(1000), params).ok());
     let needed = law.is_some_and(|law| law.ecn() != cc::EcnUse::Classic);
-    match t.or("ecn", &Or("accecn", Flag), Some(needed)) {
-        None => Ecn::Accurate,
-        Some(true) => Ecn::On,
-        Some(false) => Ecn::Off,
+    t.or("ecn", &EcnWord, set.unwrap_or(if needed { Ecn::On } else { Ecn::Off }))
+}
+
+/// `true`, `false`, or a word.
+struct EcnWord;
+const ECN: Words<Ecn> = Words(&[("accecn", Ecn::Accurate), ("accept", Ecn::Accept)]);
+impl Kind for EcnWord {
+    type Value = Ecn;
+    fn read(&self, json: &Json) -> Result<Ecn, String> {
+        match json {
+            Json::Bool(on) => Ok(if *on { Ecn::On } else { Ecn::Off }),
+            Json::String(_) => ECN.read(json),
+            _ => Flag.read(json).map(|_| Ecn::Off),
+        }
+    }
+    fn write(&self, value: &Ecn) -> Json {
+        match value {
+            Ecn::On => json!(true),
+            Ecn::Off => json!(false),
+            word => ECN.write(word),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::ast::{Packet, Setting};
 use super::parse::MAX_SECONDS;
+use crate::tcp::sysctl::Sysctl;
 use crate::tcp::{Config, Ecn, Pacing, Recovery, RtoStyle};
 use cclab_algo::Duration;
 use cclab_algo::cc::{self, CongestionControl, Context, Entry};
@@ -17,23 +18,11 @@ const HEADERS: u32 = 40;
 /// The MSS of an Ethernet path.
 const ETHERNET_MSS: u32 = 1500 - HEADERS;
 
-/// Whom ECN is granted (`net.ipv4.tcp_ecn`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EcnUse {
-    Never,
-    Always,
-    /// AccECN, in both directions.
-    Accurate,
-    /// Whoever asks; Linux's default.
-    WhenAsked,
-}
-
 /// The surroundings of the endpoint under test.
 #[derive(Clone, Debug)]
 pub struct Setup {
     config: Config,
     cc: &'static Entry,
-    ecn: EcnUse,
     /// The MSS that a SYN offers.
     mss: u32,
     /// How far a packet or a return may be from its time.
@@ -53,7 +42,6 @@ impl Setup {
         let mut setup = Setup {
             config: Config::linux(ETHERNET_MSS),
             cc: cc::find("cubic").or(cc::find("reno")).expect("the registry has Reno"),
-            ecn: EcnUse::WhenAsked,
             mss: ETHERNET_MSS,
             tolerance: Duration::from_millis(4),
             timestamp_tick: 0,
@@ -61,6 +49,7 @@ impl Setup {
         };
         // A host's defaults: Nagle's algorithm until TCP_NODELAY, and the largest buffer of tcp_rmem.
         setup.config.nagle = true;
+        setup.config.ecn = Ecn::Accept;
         setup.config.receive_buffer = 6 << 20;
         // The profile comes first wherever it stands: it sets all that the others change.
         for pass in [true, false] {
@@ -90,10 +79,11 @@ impl Setup {
         match key {
             "profile" => {
                 let (receive_buffer, nagle) = (config.receive_buffer, config.nagle);
-                (*config, self.ecn) = match value {
-                    "linux" => (Config::linux(self.mss), EcnUse::WhenAsked),
-                    "classic" => (Config::classic(self.mss, Recovery::NewReno), EcnUse::Never),
-                    _ => return Err(not_one_of(key, value, "linux, classic")),
+                *config = match value {
+                    "linux" => Config { ecn: Ecn::Accept, ..Config::linux(self.mss) },
+                    "linux-2.6" => Config { ecn: Ecn::Accept, ..Config::linux_2_6(self.mss) },
+                    "classic" => Config::classic(self.mss, Recovery::NewReno),
+                    _ => return Err(not_one_of(key, value, "linux, linux-2.6, classic")),
                 };
                 (config.receive_buffer, config.nagle) = (receive_buffer, nagle);
                 if value == "classic" {
@@ -116,8 +106,8 @@ impl Setup {
             "sack" => config.sack = flag(key, value)?,
             "timestamps" => config.timestamps = flag(key, value)?,
             "window_scaling" => config.window_scaling = flag(key, value)?,
-            "ecn" if value == "accecn" => self.ecn = EcnUse::Accurate,
-            "ecn" => self.ecn = if flag(key, value)? { EcnUse::Always } else { EcnUse::Never },
+            "ecn" if value == "accecn" => config.ecn = Ecn::Accurate,
+            "ecn" => config.ecn = if flag(key, value)? { Ecn::On } else { Ecn::Off },
             "initial_window" => config.initial_window = within(key, value, 1, 65_535)?,
             "initial_ssthresh" => config.initial_ssthresh = Some(within(key, value, 1, 1 << 40)?),
             "receive_buffer" => config.receive_buffer = within(key, value, 1, 1 << 30)?,
@@ -184,16 +174,10 @@ impl Setup {
         self.config.receive_buffer = bytes;
     }
 
-    /// The options of an endpoint that listens or connects.
-    pub fn config(&self, listens: bool) -> Config {
+    /// The options of an endpoint.
+    pub fn config(&self) -> Config {
         let mut config = self.config.clone();
         config.mss = self.mss.saturating_sub(if config.timestamps { TIMESTAMPS } else { 0 }).max(1);
-        config.ecn = match self.ecn {
-            EcnUse::Accurate => Ecn::Accurate,
-            EcnUse::Always => Ecn::On,
-            EcnUse::WhenAsked if listens => Ecn::On,
-            EcnUse::WhenAsked | EcnUse::Never => Ecn::Off,
-        };
         config
     }
 
@@ -249,7 +233,7 @@ impl Setup {
 
     /// What the `defaults.sh` of the public script collections sets.
     fn defaults(&mut self) {
-        self.ecn = EcnUse::Never;
+        self.config.ecn = Ecn::Off;
         self.config.receive_buffer = 15 << 20;
         self.config.slow_start_after_idle = false;
         if let Some(cubic) = cc::find("cubic") {
@@ -258,34 +242,16 @@ impl Setup {
     }
 
     fn sysctl(&mut self, key: &str, value: &str, line: usize, notes: &mut Vec<String>) -> Result<(), String> {
-        let config = &mut self.config;
-        let name = key.strip_prefix("net.ipv4.").unwrap_or(key);
-        let on = || number::<u32>(key, value).map(|n| n != 0);
-        match name {
-            "tcp_sack" => config.sack = on()?,
-            "tcp_timestamps" => config.timestamps = on()?,
-            "tcp_window_scaling" => config.window_scaling = on()?,
-            "tcp_ecn" => {
-                self.ecn = match number::<u32>(key, value)? {
-                    0 => EcnUse::Never,
-                    1 => EcnUse::Always,
-                    2 => EcnUse::WhenAsked,
-                    3 => EcnUse::Accurate,
-                    n @ 4.. => return Err(format!("{key}: {n} is not among 0, 1, 2 and 3")),
-                }
-            }
+        match key.strip_prefix("net.ipv4.").unwrap_or(key) {
             "tcp_congestion_control" => self.congestion_control(value)?,
-            "tcp_recovery" => config.recovery = if on()? { Recovery::Rack } else { Recovery::Sack },
-            "tcp_early_retrans" => config.tlp = on()?,
-            "tcp_frto" => config.frto = on()?,
-            "tcp_reordering" => config.dupthresh = within(key, value, 1, 300)?,
-            "tcp_slow_start_after_idle" => config.slow_start_after_idle = on()?,
-            "tcp_rmem" => {
-                let most = value.split_whitespace().last().unwrap_or("");
-                config.receive_buffer = within(key, most, 1, 1 << 30)?;
-            }
+            // A socket's window does not wait for its buffers here; segments are sent one by one.
             "tcp_min_tso_segs" | "tcp_tso_win_divisor" | "tcp_wmem" | "tcp_fastopen" | "tcp_syncookies" => {}
-            _ => notes.push(format!("line {line}: the sysctl {key} does nothing here")),
+            name => match Sysctl::find(name) {
+                Some(sysctl) => sysctl
+                    .set(&mut self.config, value)
+                    .map_err(|allowed| format!("{key}: \"{value}\" is not {allowed}"))?,
+                None => notes.push(format!("line {line}: the sysctl {key} does nothing here")),
+            },
         }
         Ok(())
     }
@@ -386,11 +352,10 @@ mod tests {
 
     #[test]
     fn the_profile_comes_first() {
-        let config =
-            setup(&[("rto_min", "200 ms"), ("recovery", "reno"), ("profile", "classic")]).unwrap().config(true);
+        let config = setup(&[("rto_min", "200 ms"), ("recovery", "reno"), ("profile", "classic")]).unwrap().config();
         assert_eq!(config.rto.min, Duration::from_millis(200));
         assert_eq!((config.recovery, config.initial_window, config.mss), (Recovery::Reno, 2, 1460));
-        assert_eq!(setup(&[]).unwrap().config(false).mss, 1448, "the MSS without the timestamps");
+        assert_eq!(setup(&[]).unwrap().config().mss, 1448, "the MSS without the timestamps");
     }
 
     #[test]
@@ -417,7 +382,7 @@ mod tests {
             sysctl -w net.ipv4.tcp_rmem=\"4096 131072 8388608\"; sysctl -q net.ipv4.tcp_foo=1\n\
             ip route change 192.0.2.0/24 dev tun0 initcwnd 4 rto_min 300ms\ntc qdisc add dev tun0 root fq";
         setup.shell(commands, 3, &mut notes).unwrap();
-        let config = setup.config(false);
+        let config = setup.config();
         assert!(!config.sack && config.ecn == Ecn::On && !config.slow_start_after_idle);
         assert_eq!((config.receive_buffer, config.initial_window), (8_388_608, 4));
         assert_eq!(config.rto.min, Duration::from_millis(300));
@@ -425,7 +390,7 @@ mod tests {
         assert!(notes[1].contains("tcp_foo") && notes[2].contains("`tc`"), "{notes:?}");
         let helper = "set_sysctls.py /proc/sys/net/ipv4/tcp_sack=1 \\\n /proc/sys/net/ipv4/tcp_timestamps=0";
         setup.shell(helper, 1, &mut notes).unwrap();
-        assert!(setup.config(false).sack && !setup.config(false).timestamps);
+        assert!(setup.config().sack && !setup.config().timestamps);
         assert!(setup.shell("sysctl -q net.ipv4.tcp_ecn=4", 1, &mut notes).unwrap_err().contains("4"));
     }
 }

@@ -197,7 +197,7 @@ impl World {
 
     /// Makes the endpoint, which listens or connects.
     pub(super) fn open(&mut self, listens: bool) {
-        let config = self.setup.config(listens);
+        let config = self.setup.config();
         let law = self.setup.new_law(&config, self.peer_syn.as_ref());
         let mut endpoint =
             if listens { Endpoint::listen(config, law) } else { Endpoint::connect(config, law, self.now) };

@@ -1,4 +1,4 @@
-//! The options of an endpoint, and the two named profiles.
+//! The options of an endpoint, and the named profiles.
 
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Rate};
@@ -76,6 +76,16 @@ pub enum Ecn {
     On,
     /// AccECN (RFC 9768), whatever the law.
     Accurate,
+    /// What the law needs, of a peer that asks for it; none is asked for (Linux's default).
+    Accept,
+}
+
+/// Segments that leave the host together are cut out of one that is larger (Linux `tcp_tso_autosize`): the last of them is
+/// marked PSH, and a receiver that has read all acknowledges it at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tso {
+    /// So many at least, where window and data allow.
+    pub min_segments: u32,
 }
 
 /// A named set of options.
@@ -83,6 +93,8 @@ pub enum Ecn {
 pub enum Profile {
     /// What a current kernel does.
     Linux,
+    /// What a kernel of around 2010 did.
+    Linux26,
     /// What the papers of around 2000 ran.
     Classic,
 }
@@ -96,6 +108,8 @@ pub struct Config {
     pub recovery: Recovery,
     /// Offer and use SACK.
     pub sack: bool,
+    /// Report what came twice (DSACK, RFC 2883).
+    pub dsack: bool,
     /// Offer and use timestamps (1 ms clock, RFC 7323).
     pub timestamps: bool,
     /// Offer and use window scaling.
@@ -110,8 +124,16 @@ pub struct Config {
     pub initial_window: u32,
     /// Initial slow-start threshold, in bytes.
     pub initial_ssthresh: Option<u64>,
-    /// Largest window the receiver offers, in bytes.
+    /// The receive buffer, in bytes: the largest window offered, but for `adv_win_scale`.
     pub receive_buffer: u64,
+    /// What of the buffer is not window: 1/2^n of it if n is above 0, else all but 1/2^(-n) (Linux up to 6.5).
+    pub adv_win_scale: Option<i8>,
+    /// Most that may be sent and not acknowledged, in bytes.
+    pub send_buffer: Option<u64>,
+    /// Segments that leave together.
+    pub tso: Option<Tso>,
+    /// In slow start the window grows by one segment for each ACK, whatever it acknowledges (Linux before 3.13).
+    pub growth_per_ack: bool,
     /// Delayed acknowledgements.
     pub delayed_ack: DelayedAck,
     /// Retransmission timeout.
@@ -147,6 +169,7 @@ impl Config {
             mss,
             recovery: Recovery::Rack,
             sack: true,
+            dsack: true,
             timestamps: true,
             window_scaling: true,
             multipath: false,
@@ -155,6 +178,10 @@ impl Config {
             initial_window: 10,
             initial_ssthresh: None,
             receive_buffer: 256 << 20,
+            adv_win_scale: None,
+            send_buffer: None,
+            tso: None,
+            growth_per_ack: false,
             delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40), adaptive: true, quickack: 16 },
             rto: RtoConfig {
                 style: RtoStyle::Linux,
@@ -174,6 +201,31 @@ impl Config {
             cwnd_validation: true,
             slow_start_after_idle: true,
             flavour: Flavour::Linux,
+        }
+    }
+
+    /// The `linux-2.6` profile: what a kernel of around 2010 did, with this MSS. Growth per ACK, RFC 3517 without RACK, tail
+    /// probes and PRR, initial window 3, initial RTO 3 s (RFC 3390, RFC 2988).
+    pub fn linux_2_6(mss: u32) -> Config {
+        let linux = Config::linux(mss);
+        Config {
+            recovery: Recovery::Sack,
+            initial_window: 3,
+            rto: RtoConfig { initial: Duration::from_secs(3), ..linux.rto },
+            tlp: false,
+            prr: false,
+            growth_per_ack: true,
+            ..linux
+        }
+    }
+
+    /// The largest window that the receiver offers, in bytes.
+    pub fn receive_window(&self) -> u64 {
+        let bytes = self.receive_buffer;
+        match self.adv_win_scale {
+            None => bytes,
+            Some(n @ 1..) => bytes - (bytes >> n),
+            Some(n) => bytes >> -n,
         }
     }
 

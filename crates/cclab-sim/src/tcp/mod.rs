@@ -7,6 +7,7 @@
 pub mod config;
 
 mod endpoint;
+pub mod sysctl;
 
-pub use config::{Config, DelayedAck, Ecn, Pacing, Profile, Recovery, RtoConfig, RtoStyle};
+pub use config::{Config, DelayedAck, Ecn, Pacing, Profile, Recovery, RtoConfig, RtoStyle, Tso};
 pub use endpoint::{Endpoint, Info, State, Stats};

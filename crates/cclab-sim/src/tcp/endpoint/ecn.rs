@@ -34,11 +34,16 @@ pub(super) enum Style {
 impl Style {
     /// What a host with these options asks for.
     pub fn wanted(config: &Config, law: EcnUse) -> Style {
+        if config.ecn == Ecn::Accept { Style::Off } else { Style::accepted(config, law) }
+    }
+
+    /// What it agrees to.
+    pub fn accepted(config: &Config, law: EcnUse) -> Style {
         match (config.ecn, law) {
             (Ecn::Off, _) => Style::Off,
-            (Ecn::Accurate, _) | (Ecn::On, EcnUse::L4s) => Style::Accurate,
-            (Ecn::On, EcnUse::Dctcp) => Style::Dctcp,
-            (Ecn::On, EcnUse::Classic) => Style::Classic,
+            (Ecn::Accurate, _) | (_, EcnUse::L4s) => Style::Accurate,
+            (_, EcnUse::Dctcp) => Style::Dctcp,
+            (_, EcnUse::Classic) => Style::Classic,
         }
     }
 

@@ -173,7 +173,7 @@ impl Endpoint {
         let config = self.snd.config();
         let shake = &mut self.handshake;
         let law = self.snd.ecn_use();
-        shake.ecn = Style::wanted(config, law).agree(segment.flags, law);
+        shake.ecn = Style::accepted(config, law).agree(segment.flags, law);
         shake.syn_ecn = segment.ecn;
         shake.quick_start = segment.feedback;
         shake.sack = config.sack && segment.sack_permitted;

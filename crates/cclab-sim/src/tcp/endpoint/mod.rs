@@ -328,6 +328,9 @@ impl Endpoint {
         if out.cwr {
             flags = flags | Flags::CWR;
         }
+        if out.push {
+            flags = flags | Flags::PSH;
+        }
         let ecn = self.snd.codepoint(&out);
         self.segment(now, out, flags, ecn, segment);
     }

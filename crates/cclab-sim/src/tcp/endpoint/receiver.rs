@@ -142,7 +142,9 @@ impl Receiver {
                 let rcv_nxt = self.rcv_nxt;
                 self.gaps().duplicate = Some((start, rcv_nxt));
             }
-            in_order = self.on_in_order(now, end, rtt);
+            // What leaves nothing unread is acknowledged at once (Linux `tcp_cleanup_rbuf`).
+            let pushed = segment.flags.has(Flags::PSH) && self.auto_read;
+            in_order = self.on_in_order(now, end, pushed, rtt);
         } else {
             self.on_out_of_order(start, end);
         }
@@ -181,7 +183,7 @@ impl Receiver {
         self.unacked > 0
     }
 
-    fn on_in_order(&mut self, now: Time, end: u64, rtt: &Rtt) -> u64 {
+    fn on_in_order(&mut self, now: Time, end: u64, pushed: bool, rtt: &Rtt) -> u64 {
         let before = self.rcv_nxt;
         self.rcv_nxt = end;
         if self.has_ranges() {
@@ -199,6 +201,7 @@ impl Receiver {
             self.unread += bytes;
         }
         self.unacked += bytes;
+        self.ack_now |= pushed;
         self.delay_ack(now, rtt);
         bytes
     }
@@ -282,7 +285,7 @@ impl Receiver {
     }
 
     fn start_quick_acks(&mut self) {
-        let credit = (self.config.receive_buffer / (2 * u64::from(self.mss)))
+        let credit = (self.config.receive_window() / (2 * u64::from(self.mss)))
             .clamp(2, u64::from(self.config.delayed_ack.quickack).max(2));
         self.quick = if self.config.delayed_ack.quickack == 0 { 0 } else { self.quick.max(credit as u32) };
     }
@@ -313,7 +316,7 @@ impl Receiver {
     /// The window to offer as a header field; the right edge never moves left (RFC 9293 §3.8.6), and
     /// moves right by a full segment at least (RFC 1122 §4.2.3.3).
     pub fn window_field(&mut self, syn: bool) -> u16 {
-        let free = self.config.receive_buffer - self.unread.min(self.config.receive_buffer);
+        let free = self.config.receive_window() - self.unread.min(self.config.receive_window());
         if syn {
             let window = free.min(65_535);
             self.right_edge = self.right_edge.max(self.rcv_nxt + window);
@@ -321,7 +324,7 @@ impl Receiver {
         }
         let unit = (1_u64 << self.scale) - 1;
         let mut edge = self.rcv_nxt + free;
-        if edge < self.right_edge + u64::from(self.mss).min(self.config.receive_buffer / 2) {
+        if edge < self.right_edge + u64::from(self.mss).min(self.config.receive_window() / 2) {
             edge = edge.min(self.right_edge);
         }
         edge = edge.max(self.right_edge);
@@ -345,7 +348,10 @@ impl Receiver {
     fn sack_blocks(&mut self, timestamps: bool) -> SackBlocks {
         let others = 12 * (usize::from(timestamps) + usize::from(self.config.multipath));
         let room = ((OPTION_SPACE as usize - 4 - others) / 8).saturating_sub(usize::from(self.marks.option_due()));
-        let blocks = self.gaps().blocks(room);
+        let dsack = self.config.dsack;
+        let gaps = self.gaps();
+        gaps.duplicate.take_if(|_| !dsack);
+        let blocks = gaps.blocks(room);
         self.gaps.take_if(|gaps| gaps.ranges.is_empty() && gaps.recent_len == 0);
         if self.use_sack { blocks } else { SackBlocks::NONE }
     }
@@ -370,8 +376,8 @@ impl Receiver {
     pub fn read(&mut self, max: u64) -> u64 {
         let taken = self.unread.min(max);
         self.unread -= taken;
-        let edge = self.rcv_nxt + (self.config.receive_buffer - self.unread.min(self.config.receive_buffer));
-        if taken > 0 && edge >= self.right_edge + (2 * u64::from(self.mss)).min(self.config.receive_buffer / 2) {
+        let edge = self.rcv_nxt + (self.config.receive_window() - self.unread.min(self.config.receive_window()));
+        if taken > 0 && edge >= self.right_edge + (2 * u64::from(self.mss)).min(self.config.receive_window() / 2) {
             self.ack_now = true;
         }
         taken

@@ -242,7 +242,8 @@ impl Sender {
         self.use_sack = agreed.sack && matches!(self.config.recovery, Recovery::Sack | Recovery::Rack);
         let last = Some(segment).filter(|s| !s.flags.has(Flags::SYN));
         self.marking.begin(agreed.ecn, self.ecn_use(), last);
-        self.window.open(segment, agreed.shift);
+        let buffer = self.config.send_buffer.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
+        self.window.open(segment, agreed.shift, buffer.max(self.mss));
         self.usage = Usage::new(now);
         self.pacer.begin(agreed.timestamps, self.config.multipath);
         match agreed.sent {
@@ -479,7 +480,7 @@ impl Sender {
         let event = AckEvent {
             now,
             // What was selectively acknowledged before has been counted before.
-            acked_bytes: taken.acked_bytes.min(taken.delivered_bytes),
+            acked_bytes: taken.acked_bytes.min(taken.delivered_bytes).min(self.growth()),
             delivered_bytes: taken.delivered_bytes,
             rtt: self.rtt.latest(),
             srtt: self.rtt.srtt(),
@@ -506,6 +507,12 @@ impl Sender {
         };
         self.law.tell(|cc| cc.on_ack(&event));
         self.update_pacing();
+    }
+
+    /// Most that an ACK may count for.
+    fn growth(&self) -> u64 {
+        let one = self.config.growth_per_ack && self.law.cwnd() < self.law.ssthresh();
+        if one { self.mss() } else { u64::MAX }
     }
 
     /// The pacing rate follows the law's, or the window.

@@ -14,11 +14,13 @@ pub(super) struct Outbox {
     more: bool,
     /// Nagle's algorithm is on.
     nagle: bool,
+    /// Segments that are to leave together: how many, and how many have left.
+    burst: (u8, u8),
 }
 
 impl Outbox {
     pub fn new(nagle: bool) -> Outbox {
-        Outbox { end: 1, small_end: 0, closing: false, fin_sent: false, more: false, nagle }
+        Outbox { end: 1, small_end: 0, closing: false, fin_sent: false, more: false, nagle, burst: (0, 0) }
     }
 
     /// The application writes `bytes` more.
@@ -53,10 +55,27 @@ impl Outbox {
 
     /// Bytes of new data in the segment that begins at `nxt` and whether the FIN goes with it; `None`: nothing to send.
     pub fn next(&self, nxt: u64, mss: u64) -> Option<(u32, bool)> {
-        let waiting = self.end - nxt.min(self.end);
+        let waiting = self.waiting(nxt);
         let len = waiting.min(mss);
         let fin = self.closing && !self.fin_sent && len == waiting;
         (len > 0 || fin).then_some((len as u32, fin))
+    }
+
+    /// A segment leaves: whether it is the last of several that leave together. `size` says how many when a new row begins.
+    pub fn ends_burst(&mut self, size: impl FnOnce() -> u64) -> bool {
+        if self.burst.0 == self.burst.1 {
+            self.burst = (size().clamp(1, 255) as u8, 0);
+        }
+        self.burst.1 += 1;
+        self.burst.0 > 1 && self.burst.0 == self.burst.1
+    }
+    /// The sender stops: the next segment begins a new row.
+    pub fn end_burst(&mut self) {
+        self.burst = (0, 0);
+    }
+    /// Bytes written and not sent up to `nxt`.
+    pub fn waiting(&self, nxt: u64) -> u64 {
+        self.end - nxt.min(self.end)
     }
 
     /// Nagle's rule as Minshall changed it: no second small segment while one is unacknowledged.

@@ -1,11 +1,11 @@
 //! The sending half: what may leave now.
 
-use super::super::super::Recovery;
+use super::super::super::{Recovery, Tso};
 use super::Sender;
 use super::scoreboard::Skip;
 use super::timer::Kind;
-use cclab_algo::Time;
 use cclab_algo::cc::Phase;
+use cclab_algo::{Rate, Time};
 
 /// What is to leave, before the header is filled in.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +16,8 @@ pub(in super::super) struct Outgoing {
     pub retransmission: bool,
     /// Tells the peer that the window was reduced (RFC 3168).
     pub cwr: bool,
+    /// The last of several that leave together.
+    pub push: bool,
 }
 
 impl Sender {
@@ -125,6 +127,7 @@ impl Sender {
             fin: record.fin,
             retransmission: true,
             cwr: false,
+            push: false,
         };
         if self.style() == Recovery::Rack {
             self.rack.on_retransmit(i, record.order);
@@ -179,7 +182,8 @@ impl Sender {
     /// Sends `len` bytes of new data, and the FIN with them.
     pub(super) fn transmit_new(&mut self, now: Time, len: u32, fin: bool) -> Outgoing {
         let seq = self.window.nxt();
-        let out = Outgoing { seq, len, fin, retransmission: false, cwr: self.marking.take_cwr(len) };
+        let push = self.config.tso.is_some_and(|tso| self.ends_burst(tso));
+        let out = Outgoing { seq, len, fin, retransmission: false, cwr: self.marking.take_cwr(len), push };
         let idle = self.board.is_empty();
         if idle {
             self.tell_idle(now);
@@ -197,6 +201,23 @@ impl Sender {
         out
     }
 
+    /// Whether the segment that leaves is the last of those that a host hands to its interface as one: what a millisecond of
+    /// the pacing rate has, more on a short path, at most half the window and what may leave (Linux `tcp_tso_autosize`,
+    /// `tcp_cwnd_test`, 64 KB).
+    #[inline(never)]
+    fn ends_burst(&mut self, tso: Tso) -> bool {
+        const LARGEST: u64 = 65_536;
+        let (mss, cwnd, srtt) = (self.mss(), self.cwnd(), self.rtt.srtt());
+        let percent = if self.law.cwnd() < self.law.ssthresh() / 2 { 200 } else { 120 };
+        let own = Rate::of(cwnd.max(self.board.out().bytes) * percent / 100, srtt);
+        let rate = self.pacer.rate().or(own).map_or(0, |rate| rate.as_bps_f64() as u64 / 8);
+        let short = LARGEST.checked_shr(((self.rtt.min_rtt().0 / 1000) >> 9) as u32).unwrap_or(0);
+        let most = (((rate >> 10) + short).min(LARGEST) / mss).max(tso.min_segments.into());
+        let room = cwnd.saturating_sub(self.in_flight()).min(self.window.usable());
+        let waiting = self.outbox.waiting(self.window.nxt());
+        self.outbox.ends_burst(|| most.min(cwnd / mss / 2).min(room / mss).min(waiting.div_ceil(mss)))
+    }
+
     fn on_sent(&mut self, now: Time, out: &Outgoing) {
         self.pacer.on_sent(now, out.len, self.law.pacing_rate().is_some());
         if self.episode.reduces() {
@@ -210,6 +231,7 @@ impl Sender {
 
     /// Nothing more may leave for now: why, and what to wait for.
     fn stop(&mut self, now: Time) {
+        self.outbox.end_burst();
         let sent = self.usage.take_sent();
         let limited = self.in_flight() + self.mss() > self.cwnd();
         if sent || limited {

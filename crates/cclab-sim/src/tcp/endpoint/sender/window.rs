@@ -15,6 +15,8 @@ pub(super) struct SendWindow {
     wnd: u32,
     /// The largest offered so far (MAX.SND.WND of RFC 9293 §3.8.6.2.1).
     max: u32,
+    /// The send buffer: most that may be out.
+    buffer: u32,
     /// Snd.Wind.Shift (RFC 7323 §2.2).
     shift: u8,
 }
@@ -26,8 +28,8 @@ impl SendWindow {
     }
 
     /// The SYN is acknowledged by `segment`; its windows are to be shifted by `shift` from now on.
-    pub fn open(&mut self, segment: &Segment, shift: u8) {
-        *self = SendWindow { una: 1, nxt: 1, wl1: segment.seq, wnd: 0, max: 0, shift };
+    pub fn open(&mut self, segment: &Segment, shift: u8, buffer: u32) {
+        *self = SendWindow { una: 1, nxt: 1, wl1: segment.seq, wnd: 0, max: 0, buffer, shift };
         self.wnd = self.offered(segment);
         self.max = self.wnd;
     }
@@ -46,9 +48,9 @@ impl SendWindow {
     pub fn flight_size(&self) -> u64 {
         self.nxt - self.una
     }
-    /// The usable window: SND.UNA + SND.WND − SND.NXT.
+    /// The usable window: SND.UNA + SND.WND − SND.NXT, as far as the send buffer goes.
     pub fn usable(&self) -> u64 {
-        (self.una + self.wnd()).saturating_sub(self.nxt)
+        (self.una + u64::from(self.wnd.min(self.buffer))).saturating_sub(self.nxt)
     }
 
     fn offered(&self, segment: &Segment) -> u32 {
