@@ -432,7 +432,7 @@ impl Simulation {
         let (of_background, live) = (index >= self.own, socket.alarm.fires(now));
         if live
             && !of_background
-            && socket.kind != Kind::Subflow
+            && matches!(socket.kind, Kind::Endless | Kind::Transfer)
             && let Some(entry) = socket.alarm.postpone(now)
         {
             entry.into_iter().for_each(|at| self.events.push(at, Event::Timer(id)));
