@@ -85,7 +85,9 @@ fn the_inside_sees_delay_instead_of_loss() {
             "",
         );
         let (inner, outer) = (flow(&result, "reno-1"), flow(&result, "tunnel-1"));
-        assert!(outer.packets_lost > 50 && outer.segments_retransmitted >= outer.packets_lost, "{outer:?}");
+        // what was lost in the last round trip is not sent again yet
+        let repaired = outer.segments_retransmitted as f64 + outer.cwnd_max_segments >= outer.packets_lost as f64;
+        assert!(outer.packets_lost > 50 && repaired, "{outer:?}");
         assert_eq!((inner.packets_lost, inner.recoveries, link(&result, "tunnel-1").drops), (0, 0, 0), "{inner:?}");
         assert!(inner.rtt.max > 0.1 && inner.goodput_bps > 0.5e6, "{inner:?}");
     }
