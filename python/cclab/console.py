@@ -241,6 +241,8 @@ def _footing(result: Result) -> str:
         ended = f"{early} of {len(of)} transfers ended before the warm-up did"
         jain += f"{ended}: nothing is measured of them (–) but how long they took. "
     another = "another seed" if result.backend == "sim" else "another run, or seed,"
+    if any(math.isnan(row["aggregation_benefit"]) for row in result.rows("sessions")):
+        jain += "Aggregation benefit –: it is told of paths whose rate is known and does not change. "
     return f"{jain}Means, after the warm-up. One run with seed {result.seed}: no interval; {another} may differ."
 
 

@@ -4,6 +4,11 @@
 //! for the multipath kernel has it. In the third place of BBR's cycle at gain 1 or about it, at each ACK, a subflow counts those whose BtlBw is
 //! within 20 % of its own, itself included. More than one twice in a row counts; a single count of one in between does not. In all
 //! places but the two that probe, pacing and W go by BtlBw/n.
+//!
+//! Not here: the module closes the subflow with the least BtlBw when five checks in a row find that all together deliver less than 60 %
+//! of the largest BtlBw. Over which time it measures what they deliver is not said; the module takes the counter of its search for
+//! policers, which begins at the first loss, or with the connection, so that without losses it is the mean of a lifetime; and it checks at
+//! each ACK of the fourth place, so that five ACKs of one round decide. An application that has little to send would lose its path.
 
 use super::bbr::{self, Bbr, Cycle, Gains, ProbeBw};
 use super::{AckEvent, Build, Entry, Share};
