@@ -144,6 +144,35 @@ def test_what_the_links_do_comes_from_the_same_network():
     assert flow(run(scenario(**many)))["goodput_bps"] > 1e6
 
 
+TWO_PATHS = {
+    "topology": "custom",
+    "nodes": ["a", "x", "y", "b"],
+    "links": [
+        {"from": "a", "to": "x", "rate": "10 Mbit/s", "delay": "5 ms", "queue": {"limit": "50 packets"}},
+        {"from": "x", "to": "b", "rate": "1 Gbit/s", "delay": "0 s"},
+        {"from": "a", "to": "y", "rate": "5 Mbit/s", "delay": "10 ms", "queue": {"limit": "50 packets"}},
+        {"from": "y", "to": "b", "rate": "1 Gbit/s", "delay": "0 s"},
+    ],
+}
+PATHS = [{"name": "fast", "route": ["a", "x", "b"]}, {"name": "slow", "route": ["a", "y", "b"]}]
+
+
+@pytest.mark.skipif(MISSING is not None or not live.check()["mptcp"], reason="live: no hosts, or no MPTCP")
+def test_a_connection_over_two_paths_fills_both():
+    given = {"duration": "6 s", "warmup": "3 s", "network": TWO_PATHS, "flows": [{"cc": "cubic", "paths": PATHS}]}
+    result = run(cclab.Scenario.from_dict(given))
+    (session,) = result.rows("sessions")
+    assert session["goodput_bps"] == pytest.approx(15e6 * 1420 / 1500, rel=0.04)  # a DSS option of 28 bytes
+    assert session["subflows"] == 2
+    assert session["aggregation_benefit"] > 0.9
+    fast, slow = result.rows("flows")
+    assert (fast["label"], slow["label"]) == ("cubic-1/fast", "cubic-1/slow")
+    assert fast["throughput_bps"] == pytest.approx(10e6, rel=0.02)
+    assert slow["throughput_bps"] == pytest.approx(5e6, rel=0.02)
+    assert fast["rtt_min_s"] >= 0.010
+    assert slow["rtt_min_s"] >= 0.020
+
+
 # --- What it refuses -------------------------------------------------------------------------------------------------
 
 
@@ -166,6 +195,18 @@ def test_what_no_kernel_does_is_refused_by_field():
     assert "net.ipv4.tcp_available_congestion_control" in lines[2]
     assert 'it is "1 s" there' in lines[4]
     assert "it is 10 there" in lines[3]
+
+
+@pytest.mark.skipif(not live.on_linux(), reason="no Linux")
+def test_what_no_kernel_does_over_several_paths_is_refused():
+    flows = [{"coupling": "lia", "paths": PATHS}, {"cc": "reno", "scheduler": "blest", "paths": PATHS}]
+    given = {"duration": "1 s", "network": TWO_PATHS, "flows": flows}
+    with pytest.raises(cclab.ScenarioError) as caught:
+        cclab.Scenario.from_dict(given).run(backend="live")
+    fields = [line.split(":")[0] for line in str(caught.value).splitlines()]
+    assert fields == (
+        ["flows[0].coupling", "flows[1].scheduler"] if live.check()["mptcp"] else ["flows[0].paths", "flows[1].paths"]
+    )
 
 
 def test_elsewhere_it_says_what_it_needs(monkeypatch):

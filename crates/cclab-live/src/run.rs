@@ -4,18 +4,21 @@ use crate::clock::Clock;
 use crate::host::{Host, Interface, Sysctls};
 use crate::relay::{self, Plan, Port, Relay};
 use crate::stamp::{Stamp, Ticks};
-use crate::transfer::{self, Moment, Options, Outcome, Times, Transfer, Transfers, Work};
+use crate::transfer::{self, Moment, Options, Outcome, Path, Times, Transfer, Transfers, Work};
 use crate::watch::Watch;
-use crate::{Error, Result, check, fault, sys};
+use crate::{Error, Result, check, fault, netlink, sys};
 use cclab_algo::cc::PROGRAM;
 use cclab_algo::{Duration, Time};
-use cclab_sim::app::{FlowRow, FlowSample, FlowSamples, Flows};
+use cclab_sim::app::{FlowRow, FlowSample, FlowSamples, Flows, SessionRow, Sessions, aggregation_benefit};
+use cclab_sim::measure::Histogram;
 use cclab_sim::net::{Log, Network};
-use cclab_sim::scenario::{Flow, Sampling, Scenario, Traffic};
+use cclab_sim::scenario::{Flow, Sampling, Scenario, Session, Traffic};
 use cclab_sim::tcp::{Config, Ecn, Pacing};
+use cclab_sim::wire::DSS_DATA;
 use cclab_sim::world::{EngineStats, RunResult, jain};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::net::{Ipv4Addr, TcpListener};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The two hosts of every flow have the same addresses: they never meet another's.
@@ -113,7 +116,8 @@ impl Run {
         let mut said: Vec<(String, String)> = Vec::new();
         let mut programs = Programs::default();
         let mut largest = 0;
-        for (number, flow) in scenario.flows.iter().enumerate() {
+        for (own, session) in connections(scenario) {
+            let flow = &scenario.flows[own.start];
             let (mtu, sysctls) = (packet_size(flow), sysctls(&flow.traffic));
             largest = largest.max(mtu);
             for (name, value) in &sysctls {
@@ -122,24 +126,37 @@ impl Run {
                     said.push(pair);
                 }
             }
-            let start = flow.start_in(seed);
-            network.add_flow(flow.stop.unwrap_or(end));
-            let work = work(flow, seed, &mut programs)?;
-            let size = if let Work::Tcp(_, size) = work { size } else { None };
-            watches.push(Watch::new(start.max(warmup), flow.stop.unwrap_or(end).min(end), size));
-            let ends = [(SOURCE, DESTINATION, &flow.route), (DESTINATION, SOURCE, &flow.route_back)];
-            let mut hosts = Vec::new();
-            for (side, (address, peer, route)) in ends.into_iter().enumerate() {
-                let (host, devices) = Host::new(&[Interface { address, peer, mtu }], &sysctls)?;
+            let (start, stop) = (flow.start_in(seed), flow.stop);
+            let work = work(flow, session, seed, &mut programs)?;
+            let size = if let (Work::Tcp(_, size), None) = (&work, session) { *size } else { None };
+            for _ in own.clone() {
+                network.add_flow(stop.unwrap_or(end));
+                watches.push(Watch::new(start.max(warmup), stop.unwrap_or(end).min(end), size));
+            }
+            let (mut hosts, first_port) = (Vec::new(), ports.len());
+            for side in 0..2 {
+                let interfaces: Vec<_> = (0..own.len()).map(|path| interface(path, side, mtu)).collect();
+                let (host, devices) = Host::new(&interfaces, &sysctls)?;
                 hosts.push(Arc::new(host));
-                for device in devices {
-                    let (forward, to) = (side == 0, 2 * number + 1 - side);
-                    ports.push(Port { device, flow: number, forward, route: network.add_route(route), to });
+                for (path, device) in devices.into_iter().enumerate() {
+                    let flow = own.start + path;
+                    let routes = [&scenario.flows[flow].route, &scenario.flows[flow].route_back];
+                    let route = network.add_route(routes[side]);
+                    let to = first_port + (1 - side) * own.len() + path; // the source's come first
+                    ports.push(Port { device, flow, forward: side == 0, route, to });
                 }
+            }
+            let paths: Vec<Ipv4Addr> = (0..own.len()).map(|path| interface(path, 0, mtu).address).collect();
+            if session.is_some() {
+                let further: Vec<_> = (0..).zip(&paths).skip(1).map(|(n, path)| (*path, format!("tun{n}"))).collect();
+                let most = further.len() as u32;
+                let told = hosts[0].enter(|| netlink::set_paths(most, &further));
+                let told = told.and_then(|()| hosts[1].enter(|| netlink::set_paths(most, &[])));
+                told.map_err(|e| fault("endpoints of MPTCP", e))?;
             }
             all.extend(hosts.iter().cloned());
             let hosts = hosts.try_into().expect("two");
-            transfers.push(Transfer { work, start, stop: flow.stop, hosts, to: DESTINATION });
+            transfers.push(Transfer { work, start, stop, hosts, to: DESTINATION, paths, first: own.start });
         }
         let samples = if let Sampling::Every(interval) = scenario.record.samples { Some(interval) } else { None };
         let clock = Clock::starting_in(LEAD);
@@ -179,9 +196,10 @@ impl Run {
         let drops = self.hosts.iter().map(|host| host.dropped()).sum::<std::io::Result<u64>>();
         let drops = drops.map_err(|e| fault("/proc/net/dev", e))?;
         let stamp = Stamp::of(&relay, drops, self.began, self.sysctls, sent.real_time);
-        for (flow, outcome) in self.scenario.flows.iter().zip(&sent.flows) {
+        for ((own, _), outcome) in connections(&self.scenario).into_iter().zip(&sent.flows) {
             if let Some(error) = &outcome.error {
-                return Err(Error::Connection { flow: flow.label.clone(), error: error.clone() });
+                let flow = self.scenario.flows[own.start].label.clone();
+                return Err(Error::Connection { flow, error: error.clone() });
             }
         }
         if let Some((place, detail)) = relay.network.imbalance() {
@@ -194,6 +212,29 @@ impl Run {
     }
 }
 
+/// The flows of each connection, and the session whose subflows they are.
+fn connections(scenario: &Scenario) -> Vec<(Range<usize>, Option<&Session>)> {
+    let mut all = Vec::new();
+    let mut next = 0;
+    while next < scenario.flows.len() {
+        let session = scenario.sessions.iter().find(|session| session.flows.start == next);
+        let own = session.map_or(next..next + 1, |session| session.flows.clone());
+        next = own.end;
+        all.push((own, session));
+    }
+    all
+}
+
+/// The interface of a host, that of the source or of the destination, on one of its paths.
+fn interface(path: usize, side: usize, mtu: u32) -> Interface {
+    let on_path = |address: Ipv4Addr| {
+        let [a, b, _, d] = address.octets();
+        Ipv4Addr::new(a, b, path as u8, d)
+    };
+    let ends = [SOURCE, DESTINATION].map(on_path);
+    Interface { address: ends[side], peer: ends[1 - side], mtu }
+}
+
 /// Each flow takes a dozen descriptors: as many as this process may have.
 fn allow_descriptors() {
     if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
@@ -204,7 +245,10 @@ fn allow_descriptors() {
 /// The largest IP packet of a flow: what its hosts' interfaces carry.
 fn packet_size(flow: &Flow) -> u32 {
     match &flow.traffic {
-        Traffic::Tcp { config, .. } => config.mss + 40 + if config.timestamps { 12 } else { 0 },
+        Traffic::Tcp { config, .. } => {
+            let options = [(config.timestamps, 12), (config.multipath, DSS_DATA)];
+            config.mss + 40 + options.iter().map(|(there, bytes)| if *there { *bytes } else { 0 }).sum::<u32>()
+        }
         Traffic::Cbr { packet_size, .. } | Traffic::OnOff { packet_size, .. } => (*packet_size).max(68),
     }
 }
@@ -225,6 +269,11 @@ fn sysctls(traffic: &Traffic) -> Sysctls {
         ("net/ipv4/tcp_rmem", format!("4096 131072 {BUFFER}")),
         ("net/ipv4/tcp_wmem", format!("4096 16384 {BUFFER}")),
     ];
+    if config.multipath {
+        // what comes in on a path is for the first one's address
+        all.extend(["net/ipv4/conf/all/rp_filter", "net/ipv4/conf/default/rp_filter"].map(|name| (name, flag(false))));
+        all.push(("net/mptcp/enabled", flag(true)));
+    }
     let usual = Config::linux(config.mss).rto;
     if config.rto.min != usual.min {
         all.push(("net/ipv4/tcp_rto_min_us", (config.rto.min.0 / 1000).to_string()));
@@ -235,7 +284,7 @@ fn sysctls(traffic: &Traffic) -> Sysctls {
     all.into_iter().map(|(name, value)| (&name["net/".len()..], value)).collect()
 }
 
-fn work(flow: &Flow, seed: u64, programs: &mut Programs) -> Result<Work> {
+fn work(flow: &Flow, session: Option<&Session>, seed: u64, programs: &mut Programs) -> Result<Work> {
     Ok(match (&flow.traffic, flow.datagrams(seed)) {
         (Traffic::Tcp { size, config, cc, .. }, _) => {
             let limited = config.receive_buffer < Config::linux(config.mss).receive_buffer;
@@ -247,8 +296,9 @@ fn work(flow: &Flow, seed: u64, programs: &mut Programs) -> Result<Work> {
                 window: limited.then_some(config.receive_buffer as u32),
                 nagle: config.nagle,
                 pacing: config.pacing == Pacing::On && cc.name != "bbr", // (which paces by itself)
+                multipath: session.is_some(),
             };
-            Work::Tcp(options, *size)
+            Work::Tcp(options, session.map_or(*size, |session| session.size))
         }
         (_, Some(datagrams)) => Work::Udp(datagrams),
         (_, None) => unreachable!("what is not TCP is a source of datagrams"),
@@ -256,12 +306,18 @@ fn work(flow: &Flow, seed: u64, programs: &mut Programs) -> Result<Work> {
 }
 
 fn result(scenario: &Scenario, seed: u64, relay: &relay::Report, sent: &transfer::Report) -> RunResult {
-    let mut flows = Flows::default();
-    for (number, flow) in scenario.flows.iter().enumerate() {
-        let (watch, outcome) = (&relay.flows[number], &sent.flows[number]);
-        let lost = relay.network.lost(number);
-        row(scenario, flow, flow.start_in(seed), watch, outcome, lost, &mut flows);
+    let (mut flows, mut sessions) = (Flows::default(), Sessions::default());
+    for ((own, session), outcome) in connections(scenario).into_iter().zip(&sent.flows) {
+        let start = scenario.flows[own.start].start_in(seed);
+        for (number, path) in own.clone().zip(&outcome.paths) {
+            let (flow, watch, lost) = (&scenario.flows[number], &relay.flows[number], relay.network.lost(number));
+            row(scenario, flow, start, watch, (outcome, path), lost, &mut flows);
+        }
+        if let Some(session) = session {
+            session_row(session, &scenario.flows[own.start], start, outcome, &mut sessions);
+        }
     }
+    let alone = |number: &usize| !scenario.sessions.iter().any(|session| session.flows.contains(number));
     let mut samples = FlowSamples::default();
     sent.samples.iter().for_each(|sample| samples.push_row(sample_row(scenario, sample)));
     let is_tcp = |number: &usize| matches!(scenario.flows[*number].traffic, Traffic::Tcp { .. });
@@ -272,10 +328,11 @@ fn result(scenario: &Scenario, seed: u64, relay: &relay::Report, sent: &transfer
         simulated_s: scenario.duration.as_secs_f64(),
     };
     RunResult {
-        jain: jain(measured.map(|number| flows.goodput_bps[number])),
+        jain: jain(measured.filter(alone).map(|number| flows.goodput_bps[number]).chain(sessions.goodput_bps.clone())),
         links: relay.network.table(),
         link_samples: relay.link_samples.clone(),
         flows,
+        sessions,
         samples,
         engine,
         ..RunResult::default()
@@ -287,14 +344,22 @@ fn since(from: Option<Time>, to: Option<Time>) -> f64 {
 }
 
 /// The row of a flow.
-fn row(scenario: &Scenario, flow: &Flow, start: Time, watch: &Watch, outcome: &Outcome, lost: u64, into: &mut Flows) {
+fn row(
+    scenario: &Scenario,
+    flow: &Flow,
+    start: Time,
+    watch: &Watch,
+    (outcome, path): (&Outcome, &Path),
+    lost: u64,
+    into: &mut Flows,
+) {
     let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
     let end = flow.stop.unwrap_or(end).min(end);
     let transferred = watch.finished.filter(|_| outcome.received_all.is_some());
     let (cc, from, to) = match &flow.traffic {
         Traffic::Tcp { cc, .. } => {
-            let to = transferred.or(outcome.to.map(|moment| moment.at));
-            (cc.name, outcome.from.map(|moment| moment.at), to)
+            let to = transferred.or(path.to.map(|moment| moment.at));
+            (cc.name, path.from.map(|moment| moment.at), to)
         }
         Traffic::Cbr { .. } | Traffic::OnOff { .. } => {
             ("udp", Some(start.max(warmup)), Some(end.max(start.max(warmup))))
@@ -302,12 +367,12 @@ fn row(scenario: &Scenario, flow: &Flow, start: Time, watch: &Watch, outcome: &O
     };
     let measured_s = if from.is_some() { since(from, to) } else { 0.0 };
     let rate = |bytes: u64| if measured_s > 0.0 { bytes as f64 * 8.0 / measured_s } else { f64::NAN };
-    let counted = |of: fn(&Moment) -> u64| match (&outcome.from, &outcome.to) {
+    let counted = |of: fn(&Moment) -> u64| match (&path.from, &path.to) {
         (Some(from), Some(to)) => of(to) - of(from).min(of(to)),
         _ => 0,
     };
     let is_tcp = cc != "udp";
-    let cwnd = to.filter(|_| outcome.from.is_some()).map(|to| outcome.cwnd.summary(to, 1.0));
+    let cwnd = to.zip(path.cwnd.as_ref()).map(|(to, cwnd)| cwnd.summary(to, 1.0));
     let (cwnd_mean_segments, cwnd_min_segments, cwnd_max_segments) = cwnd.unwrap_or((f64::NAN, f64::NAN, f64::NAN));
     into.push_row(FlowRow {
         label: &flow.label,
@@ -316,7 +381,7 @@ fn row(scenario: &Scenario, flow: &Flow, start: Time, watch: &Watch, outcome: &O
         measured_s,
         goodput_bps: rate(if is_tcp { counted(|m| m.received) } else { watch.payload_arrived }),
         throughput_bps: rate(watch.destination.bytes_arrived),
-        delivered_bytes: if is_tcp { outcome.to.map_or(0, |to| to.received) } else { watch.arrived },
+        delivered_bytes: if is_tcp { path.to.map_or(0, |to| to.received) } else { watch.arrived },
         segments_sent: if is_tcp { counted(|m| m.source.data_segs_out.into()) } else { watch.data_sent },
         segments_retransmitted: counted(|m| m.source.total_retrans.into()),
         packets_received: watch.destination.delay.count(),
@@ -332,6 +397,38 @@ fn row(scenario: &Scenario, flow: &Flow, start: Time, watch: &Watch, outcome: &O
         connect_s: since(outcome.opened, outcome.connected),
         fct_s: since(outcome.opened, transferred),
         fct_receiver_s: since(outcome.opened, transferred.and(outcome.received_all)),
+    });
+}
+
+/// The row of a connection over several paths; what happens between them the kernel keeps to itself.
+fn session_row(session: &Session, flow: &Flow, start: Time, outcome: &Outcome, into: &mut Sessions) {
+    let Traffic::Tcp { cc, .. } = &flow.traffic else { return };
+    let [from, to] = [outcome.paths[0].from, outcome.paths[0].to].map(|moment| moment.map(|moment| moment.at));
+    let measured_s = since(from, outcome.received_all.or(to));
+    let measured_s = if measured_s.is_nan() { 0.0 } else { measured_s };
+    let bytes = outcome.read[1] - outcome.read[0];
+    let goodput_bps = if measured_s > 0.0 { bytes as f64 * 8.0 / measured_s } else { f64::NAN };
+    into.push_row(SessionRow {
+        label: &session.label,
+        cc: cc.name,
+        coupled: session.coupled,
+        scheduler: session.scheduler.name,
+        subflows: outcome.paths.iter().filter(|path| path.to.is_some()).count() as u64,
+        start_s: start.as_secs_f64(),
+        measured_s,
+        goodput_bps,
+        delivered_bytes: outcome.read[1],
+        duplicate_bytes: 0,
+        reinjected_bytes: 0,
+        opportunistic_bytes: 0,
+        penalties: 0,
+        reorder: Histogram::default().summary(),
+        buffer_mean_bytes: f64::NAN,
+        buffer_max_bytes: f64::NAN,
+        stall_max_s: f64::NAN,
+        aggregation_benefit: aggregation_benefit(goodput_bps, &session.capacities),
+        fct_s: f64::NAN,
+        fct_receiver_s: since(outcome.opened, outcome.received_all),
     });
 }
 

@@ -159,6 +159,53 @@ pub fn tcp_info(socket: &impl AsRawFd) -> Result<TcpInfo> {
     Ok(info)
 }
 
+/// A new socket of MPTCP; it does not block.
+pub fn mptcp_socket() -> Result<OwnedFd> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: the descriptor is new and nobody else's.
+    unsafe { Ok(OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, kind, libc::IPPROTO_MPTCP))?)) }
+}
+
+/// The subflows that are told of at once, at most.
+const SUBFLOWS: usize = 8;
+const SOL_MPTCP: c_int = 284;
+const MPTCP_TCPINFO: c_int = 2;
+const MPTCP_SUBFLOW_ADDRS: c_int = 3;
+
+/// `struct mptcp_subflow_data` of `linux/mptcp.h`, and a row for each subflow.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct OfSubflows<T> {
+    header: u32,
+    count: u32,
+    size_kernel: u32,
+    size_user: u32,
+    rows: [T; SUBFLOWS],
+}
+
+/// `struct mptcp_subflow_addrs`: room for any address, the local and the remote one; of `sockaddr_in` the address stands at byte 4.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Addresses([[u8; 128]; 2]);
+
+fn of_subflows<T: Copy>(socket: &impl AsRawFd, name: c_int, blank: T) -> Result<Vec<T>> {
+    let mut of =
+        OfSubflows { header: 16, count: 0, size_kernel: 0, size_user: size_of::<T>() as u32, rows: [blank; SUBFLOWS] };
+    let mut len = size_of::<OfSubflows<T>>() as libc::socklen_t;
+    let to = (&raw mut of).cast::<c_void>();
+    // SAFETY: the kernel writes at most `len` bytes into numbers that may have any value.
+    checked(unsafe { libc::getsockopt(socket.as_raw_fd(), SOL_MPTCP, name, to, &raw mut len) })?;
+    Ok(of.rows[..(of.count as usize).min(SUBFLOWS)].to_vec())
+}
+
+/// What the kernel tells of the subflows of a connection of MPTCP, each with its two addresses.
+pub fn subflows(socket: &impl AsRawFd) -> Result<Vec<([Ipv4Addr; 2], TcpInfo)>> {
+    let infos = of_subflows(socket, MPTCP_TCPINFO, TcpInfo::default())?;
+    let addresses = of_subflows(socket, MPTCP_SUBFLOW_ADDRS, Addresses([[0; 128]; 2]))?;
+    let of = |Addresses(both): Addresses| both.map(|b| Ipv4Addr::new(b[4], b[5], b[6], b[7]));
+    Ok(addresses.into_iter().map(of).zip(infos).collect())
+}
+
 /// Sets an option of a socket that is a number of 32 or 64 bits.
 pub fn set_option<T: Copy + Into<i64>>(socket: &impl AsRawFd, level: c_int, name: c_int, value: T) -> Result<()> {
     let from = (&raw const value).cast::<c_void>();

@@ -48,6 +48,8 @@ pub struct Options {
     pub nagle: bool,
     /// Pacing by the socket itself, also for a law that does not ask for it.
     pub pacing: bool,
+    /// MPTCP.
+    pub multipath: bool,
 }
 
 /// What a flow does.
@@ -70,10 +72,14 @@ pub struct Transfer {
     pub hosts: [Arc<Host>; 2],
     /// The address of the destination.
     pub to: Ipv4Addr,
+    /// The address of the source on each path; the paths are flows of the scenario, in a row from `first` on.
+    pub paths: Vec<Ipv4Addr>,
+    /// See there.
+    pub first: usize,
 }
 
 /// A moment of a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
     /// When the kernel was asked.
     pub at: Time,
@@ -107,16 +113,25 @@ pub struct Outcome {
     pub opened: Option<Time>,
     /// When it was connected.
     pub connected: Option<Time>,
-    /// Where the measured interval began, and ended.
-    pub from: Option<Moment>,
-    /// Its end.
-    pub to: Option<Moment>,
-    /// The window over the measured interval, segments.
-    pub cwnd: TimeMean,
+    /// How each path stood.
+    pub paths: Vec<Path>,
+    /// What the application had read when the measured interval began, and at its end.
+    pub read: [u64; 2],
     /// When the destination had the last byte of a transfer.
     pub received_all: Option<Time>,
     /// Why it has no connection, or lost it.
     pub error: Option<String>,
+}
+
+/// A path over the measured interval.
+#[derive(Debug, Default)]
+pub struct Path {
+    /// How it stood where that began.
+    pub from: Option<Moment>,
+    /// How it stood where that ended.
+    pub to: Option<Moment>,
+    /// The window, segments.
+    pub cwnd: Option<TimeMean>,
 }
 
 /// What all flows left.
@@ -195,6 +210,7 @@ struct Flow {
     written: u64,
     read: u64,
     outcome: Outcome,
+    measured: bool,
     over: bool,
 }
 
@@ -205,8 +221,12 @@ impl Flow {
         let any = SockaddrIn::new(0, 0, 0, 0, PORT);
         let (source, sink) = match &transfer.work {
             Work::Tcp(options, _) => {
-                let tcp =
-                    || socket(AddressFamily::Inet, SockType::Stream, flags, SockProtocol::Tcp).map_err(io::Error::from);
+                let tcp = || {
+                    if options.multipath {
+                        return sys::mptcp_socket();
+                    }
+                    Ok(socket(AddressFamily::Inet, SockType::Stream, flags, SockProtocol::Tcp)?)
+                };
                 let source = source.enter(tcp).map_err(|e| fault("a socket", e))?;
                 options.apply(&source)?;
                 let sink = destination.enter(|| {
@@ -233,6 +253,8 @@ impl Flow {
                 (source.enter(udp).map_err(|e| fault("a socket", e))?, sink)
             }
         };
+        let paths = transfer.paths.iter().map(|_| Path::default()).collect();
+        let outcome = Outcome { paths, ..Outcome::default() };
         Ok(Flow {
             transfer,
             sink,
@@ -240,7 +262,8 @@ impl Flow {
             destination: None,
             written: 0,
             read: 0,
-            outcome: Outcome::default(),
+            outcome,
+            measured: false,
             over: false,
         })
     }
@@ -249,16 +272,35 @@ impl Flow {
         if let Work::Tcp(_, size) = self.transfer.work { size } else { None }
     }
 
-    /// How it stands; `None` before it is connected.
-    fn moment(&self, clock: Clock) -> io::Result<Option<Moment>> {
-        let (Some(source), Some(_)) = (&self.source, self.outcome.connected) else { return Ok(None) };
-        let at = clock.now();
-        let received = match &self.destination {
-            Some(destination) => tcp_info(destination)?.bytes_received,
-            None => 0,
-        };
+    fn is_tcp(&self) -> bool {
+        matches!(self.transfer.work, Work::Tcp(..))
+    }
+
+    /// What the kernel tells of each path at one of its ends.
+    fn infos(&self, socket: Option<&OwnedFd>) -> io::Result<Vec<Option<TcpInfo>>> {
+        let paths = &self.transfer.paths;
+        match (&self.transfer.work, socket) {
+            (Work::Tcp(options, _), Some(socket)) if options.multipath => {
+                let subflows = sys::subflows(socket)?;
+                let of = |path| Some(subflows.iter().find(|(ends, _)| ends.contains(path))?.1);
+                Ok(paths.iter().map(of).collect())
+            }
+            (Work::Tcp(..), Some(socket)) => Ok(vec![Some(tcp_info(socket)?)]),
+            _ => Ok(vec![None; paths.len()]),
+        }
+    }
+
+    /// How each path stands; `None` of one that has not joined.
+    fn moments(&self, clock: Clock) -> io::Result<Vec<Option<Moment>>> {
         let recoveries = self.transfer.hosts[0].count(&["TCPRenoRecovery", "TCPSackRecovery"])?;
-        Ok(Some(Moment { at, source: tcp_info(source)?, received, recoveries }))
+        let at = clock.now();
+        let (sources, received) = (self.infos(self.source.as_ref())?, self.infos(self.destination.as_ref())?);
+        let of = |(place, (source, received)): (usize, (Option<TcpInfo>, Option<TcpInfo>))| {
+            let received = received.map_or(0, |info| info.bytes_received);
+            let recoveries = if place == 0 { recoveries } else { 0 }; // the kernel counts those of the whole host
+            source.map(|source| Moment { at, source, received, recoveries })
+        };
+        Ok(sources.into_iter().zip(received).enumerate().map(of).collect())
     }
 }
 
@@ -453,7 +495,7 @@ impl Worker {
                 0 => flow.outcome.connected = Some(self.clock.now()),
                 error => return self.fail(number, Errno::from_raw(error)),
             }
-            if flow.outcome.from.is_none() && self.clock.now() >= self.times.warmup {
+            if self.clock.now() >= self.times.warmup {
                 self.measure(number)?;
             }
         }
@@ -525,13 +567,15 @@ impl Worker {
     /// The measured interval of a flow begins, unless it is not connected yet: then it does when it is.
     fn measure(&mut self, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
-        if let Work::Tcp(..) = flow.transfer.work
-            && flow.outcome.from.is_none()
-            && !flow.over
-            && let Some(moment) = flow.moment(self.clock)?
-        {
-            flow.outcome.cwnd.begin(moment.at, moment.source.snd_cwnd.into());
-            flow.outcome.from = Some(moment);
+        if !flow.is_tcp() || flow.measured || flow.over || flow.outcome.connected.is_none() {
+            return Ok(());
+        }
+        flow.measured = true;
+        flow.outcome.read[0] = flow.read;
+        let moments = flow.moments(self.clock)?;
+        for (path, moment) in flow.outcome.paths.iter_mut().zip(moments) {
+            // a path that joins later has counted nothing yet
+            path.from = Some(moment.unwrap_or(Moment { at: self.clock.now(), ..Moment::default() }));
         }
         Ok(())
     }
@@ -542,8 +586,10 @@ impl Worker {
         if std::mem::replace(&mut flow.over, true) {
             return Ok(());
         }
-        if let Work::Tcp(..) = flow.transfer.work {
-            flow.outcome.to = flow.moment(self.clock)?;
+        if flow.is_tcp() && flow.outcome.connected.is_some() {
+            flow.outcome.read[1] = flow.read;
+            let moments = flow.moments(self.clock)?;
+            flow.outcome.paths.iter_mut().zip(moments).for_each(|(path, moment)| path.to = moment);
         }
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };
         for socket in [flow.source.take(), flow.destination.take()].into_iter().flatten() {
@@ -557,33 +603,38 @@ impl Worker {
         let sampled = self.times.samples.is_some_and(|_| now >= self.next_sample || now >= self.times.end);
         for number in 0..self.flows.len() {
             let flow = &mut self.flows[number];
-            let board = &self.board.flows[number];
             if flow.over || flow.outcome.connected.is_none() {
                 continue;
             }
-            let is_tcp = matches!(flow.transfer.work, Work::Tcp(..));
-            let source = match &flow.source {
-                Some(source) if is_tcp => Some(tcp_info(source)?),
-                _ => None,
-            };
-            if let (Some(info), Some(_)) = (source, flow.outcome.from) {
-                flow.outcome.cwnd.set(now, info.snd_cwnd.into());
+            let (sources, first) = (flow.infos(flow.source.as_ref())?, flow.transfer.first);
+            for (path, source) in flow.outcome.paths.iter_mut().zip(&sources) {
+                if let (Some(info), Some(_)) = (source, path.from) {
+                    let begin = || {
+                        let mut mean = TimeMean::default();
+                        mean.begin(now, info.snd_cwnd.into());
+                        mean
+                    };
+                    path.cwnd.get_or_insert_with(begin).set(now, info.snd_cwnd.into());
+                }
             }
             if sampled {
-                let delivered = match &flow.destination {
-                    Some(destination) => tcp_info(destination)?.bytes_received,
-                    None if is_tcp => 0,
-                    None => board.arrived.load(Relaxed),
-                };
-                self.samples.push(Sample {
-                    at: now,
-                    flow: number,
-                    source,
-                    rtt_ns: board.rtt_ns.load(Relaxed),
-                    delivered,
-                });
+                let received = flow.infos(flow.destination.as_ref())?;
+                for (path, (source, received)) in (first..).zip(sources.into_iter().zip(received)) {
+                    let board = &self.board.flows[path];
+                    let delivered = match received {
+                        Some(info) => info.bytes_received,
+                        None if flow.is_tcp() => 0,
+                        None => board.arrived.load(Relaxed),
+                    };
+                    if source.is_some() || !flow.is_tcp() {
+                        let rtt_ns = board.rtt_ns.load(Relaxed);
+                        self.samples.push(Sample { at: now, flow: path, source, rtt_ns, delivered });
+                    }
+                }
             }
-            if board.finished_ns.load(Relaxed) < u64::MAX && flow.outcome.received_all.is_some() {
+            let acknowledged =
+                self.board.flows[first].finished_ns.load(Relaxed) < u64::MAX || flow.transfer.paths.len() > 1;
+            if acknowledged && flow.outcome.received_all.is_some() {
                 self.close(number)?;
             }
         }

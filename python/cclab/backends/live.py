@@ -21,9 +21,14 @@ _LOOK = 0.05  # s between two looks at Ctrl-C
 _FREE = {
     "kind", "label", "count", "from", "to", "route", "route_back", "rtt", "direction", "start", "start_jitter", "stop",
     "size", "cc", "sack", "dsack", "recovery", "tlp", "frto", "timestamps", "packet_size", "window_scaling", "ecn",
-    "receive_buffer", "pacing", "nagle", "slow_start_after_idle", "rate", "on", "off",
+    "receive_buffer", "pacing", "nagle", "slow_start_after_idle", "rate", "on", "off", "paths", "coupling",
 }  # fmt: skip
 """Fields of a flow that hosts, sockets or the relay follow; any other must be what it is if nobody writes it."""
+_PLAIN_SESSION = {
+    "scheduler": "min-rtt",
+    "multipath": {"reinject": True, "opportunistic": True, "penalise": True, "fail_after": 3, "notice": False},
+}
+"""The same of a flow with paths."""
 
 
 def on_linux() -> bool:
@@ -104,16 +109,21 @@ def _beyond(scenario: Scenario) -> Iterator[str]:
     for field in ("packets", "frames"):
         if checked["record"][field]:
             yield f"record.{field}: live keeps none"
+    yield from _beyond_in_flows(checked.get("flows", []))
+
+
+def _beyond_in_flows(flows: list[dict[str, Any]]) -> Iterator[str]:
     plain: dict[str, dict[str, Any]] = {}
-    for i, flow in enumerate(checked.get("flows", [])):
+    for i, flow in enumerate(flows):
         where = f"flows[{i}]"
-        if "paths" in flow:
-            yield f"{where}.paths: live knows flows on one path"
-            continue
-        if flow["kind"] == "tcp":
+        if "paths" in flow and not check()["mptcp"]:
+            yield f"{where}.paths: this kernel has no MPTCP, or sysctl net.mptcp.enabled is 0"
+        elif flow.get("coupling", "none") != "none":
+            yield f"{where}.coupling: the subflows of a kernel know nothing of each other; write a law as cc"
+        elif flow["kind"] == "tcp":
             law = law_of(flow)
             if law not in plain:
-                plain[law] = _plain(law)
+                plain[law] = _plain(law) | _PLAIN_SESSION
             yield from _beyond_in_law(where, flow, plain[law])
             yield from _beyond_in_options(where, flow, plain[law])
         elif flow["send_jitter"] != "0 s":

@@ -19,5 +19,5 @@ pub use flow::{FlowRow, FlowSample, FlowSamples, Flows, Signal, Signals};
 pub use meter::{Meter, TimeMean};
 pub use onoff::Datagrams;
 pub(crate) use session::Session;
-pub use session::{SessionRow, Sessions, scheduler};
+pub use session::{SessionRow, Sessions, aggregation_benefit, scheduler};
 pub(crate) use socket::{Kind, Socket, Transport};

@@ -17,7 +17,7 @@ mod reassembly;
 pub mod scheduler;
 mod table;
 
-pub use table::{SessionRow, Sessions};
+pub use table::{SessionRow, Sessions, aggregation_benefit};
 
 use self::map::{Map, Outstanding};
 use self::reassembly::Reassembly;

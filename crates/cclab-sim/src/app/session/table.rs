@@ -41,7 +41,7 @@ impl Measured<'_> {
 
     /// (G - max) / (sum - max) of the capacities where the goodput G is at least the largest, else (G - max) / max.
     fn benefit(&self) -> f64 {
-        benefit(self.goodput(), &self.session.spec.capacities)
+        aggregation_benefit(self.goodput(), &self.session.spec.capacities)
     }
 
     fn buffer(&self) -> (f64, f64) {
@@ -60,7 +60,7 @@ impl Measured<'_> {
 }
 
 /// Paasch, Khalili, Bonaventure (CoNEXT 2013): how much of what the other paths add is had: 0 is the best path alone, 1 all of them.
-fn benefit(goodput: f64, capacities: &[f64]) -> f64 {
+pub fn aggregation_benefit(goodput: f64, capacities: &[f64]) -> f64 {
     let (max, sum) = capacities.iter().fold((0.0_f64, 0.0), |(max, sum), c| (if max > *c { max } else { *c }, sum + c));
     if goodput >= max { (goodput - max) / (sum - max) } else { (goodput - max) / max }
 }
@@ -115,7 +115,7 @@ table! {
 
 #[cfg(test)]
 mod tests {
-    use super::benefit;
+    use super::aggregation_benefit as benefit;
 
     /// The three cases that the formula is made for, and an unknown path.
     #[test]
