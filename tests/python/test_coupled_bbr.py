@@ -68,3 +68,8 @@ def test_balance_is_judged_against_the_uncoupled_runs_of_the_same_seeds(analysis
         }
         checks = analysis.goal_checks(bounds, [("lia", {"coupling": "lia"}, "reno")], found)
         assert [check.verdict for check in checks if "balance" in check.check] == [verdict]
+
+
+def test_each_coupling_has_what_it_is_measured_against():
+    goals = STUDY.about["goals"]
+    assert set(goals["couplings"].values()) <= set(goals["alone"])
