@@ -24,6 +24,8 @@ const QUEUE: u64 = 50;
 const LIGHT: f64 = 3e8;
 /// At the very end of its reach a signal is there, whatever is rounded.
 const THERE: f64 = 1.0 + 1e-9;
+/// How far signals may reach, m: three seconds.
+const REACH: f64 = 1e9;
 
 /// Reads the MAC, the interface queue and the radio: a profile, and whatever differs from it.
 pub(super) fn read(t: &mut Table) -> (Mac, QueueSpec, Radio) {
@@ -147,9 +149,20 @@ pub(super) fn read_radio(t: &mut Table) -> Radio {
     let sense_range = t.peek("sense_range", &POSITIVE_DISTANCE);
     radio.sense = sense_range.map_or(radio.sense, |range| radio.power_at(range) / THERE);
     radio.sense = t.or("sense_threshold", &POWER, radio.sense);
+    let field = if sense_range.is_some() { "sense_range" } else { "sense_threshold" };
     if radio.sense > radio.receive && t.sound(&["receive_threshold", "sense_threshold", "sense_range"]) {
-        let field = if sense_range.is_some() { "sense_range" } else { "sense_threshold" };
         t.mistake(field, "what is decoded is sensed too: signals are to be sensed at least as far as they are decoded");
+    }
+    let reach = radio.reach(radio.sense);
+    if reach > REACH {
+        let why = format!(
+            "{} is sensed up to {:.0e} km away, under shadowing by one frame in a billion; allowed: {:.0e} km; \
+             write more, less power, or a smaller deviation",
+            POWER.write(&radio.sense),
+            reach / 1e3,
+            REACH / 1e3
+        );
+        t.mistake(field, why);
     }
     radio.capture =
         t.or("capture", &Or("off", Number { min: 1.0, max: 1e9 }), Some(radio.capture)).unwrap_or(f64::INFINITY);

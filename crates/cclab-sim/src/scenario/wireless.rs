@@ -503,6 +503,8 @@ mod tests {
             (wireless("data_rate = \"3 Mbit/s\""), "network.wireless.data_rate: \"3 Mbit/s\" is no rate of \"ns2-2M\"; allowed: 1, 2, 5.5, 11 Mbit/s"),
             (wireless("spacing = 250"), "network.wireless.spacing: 250 has no unit; write e.g. \"250 m\""),
             (wireless("range = \"100 m\", power = \"1 W\""), "network.wireless.range: network.wireless.power is given too; write one of them"),
+            (wireless("propagation = \"friis\", sense_threshold = \"1e-24 W\""), "network.wireless.sense_threshold: \"1e-24 W\" is sensed up to 1e7 km away, under shadowing by one frame in a billion; allowed: 1e6 km; write more, less power, or a smaller deviation"),
+            (wireless("propagation = { law = \"shadowing\", deviation = 40 }, receive_threshold = \"1e-9 W\", sense_threshold = \"1e-9 W\""), "network.wireless.sense_threshold: \"1e-9 W\" is sensed up to 4e11 km away, under shadowing by one frame in a billion; allowed: 1e6 km; write more, less power, or a smaller deviation"),
             (wireless("sense_range = \"100 m\""), "network.wireless.sense_range: what is decoded is sensed too: signals are to be sensed at least as far as they are decoded"),
             (wireless("rts_threshold = 0"), "network.wireless.rts_threshold: 0 has no unit; write e.g. \"1500 B\", or \"always\" or \"never\""),
             (wireless("queue = { limit = \"2 BDP\" }"), "network.wireless.queue: counts in BDP, but flows between stations have no base RTT; write packets, bytes or a time"),

@@ -62,7 +62,7 @@ impl Radio {
         while self.power_at(far) >= threshold {
             (near, far) = (far, 2.0 * far);
         }
-        while far - near > 1e-6 {
+        while far - near > (1e-15 * far).max(1e-6) {
             let middle = (near + far) / 2.0;
             if self.power_at(middle) >= threshold { near = middle } else { far = middle }
         }
@@ -132,6 +132,10 @@ mod tests {
         near(radio.power_at(50.0), 7.691e-8, 3.0);
         near(radio.power_at(500.0), 7.691e-10, 3.0);
         assert_eq!(radio.power_at(0.0), radio.power);
+        // λ/4π √(Pt/P), also where numbers that are a micrometre apart are the same
+        for threshold in [1e-9, 1e-24, 1e-30] {
+            near(radio.range(threshold), radio.wavelength / (4.0 * PI) * (radio.power / threshold).sqrt(), 8.0);
+        }
     }
 
     /// The median follows the exponent from the reference on; the deviates have the standard deviation asked for.
