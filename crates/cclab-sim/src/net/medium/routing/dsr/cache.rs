@@ -7,18 +7,21 @@ use std::collections::VecDeque;
 /// Paths from a station, the oldest first.
 pub(super) struct Cache {
     limit: usize,
+    max_hops: usize,
     life: Option<Duration>,
     paths: VecDeque<(Time, Vec<StationId>)>,
 }
 
 impl Cache {
-    /// Room for `limit` paths, each kept for so long.
-    pub(super) fn new(limit: usize, life: Option<Duration>) -> Cache {
-        Cache { limit, life, paths: VecDeque::new() }
+    /// Room for `limit` paths of so many hops, each kept for so long.
+    pub(super) fn new(limit: usize, max_hops: u8, life: Option<Duration>) -> Cache {
+        Cache { limit, max_hops: max_hops.into(), life, paths: VecDeque::new() }
     }
 
-    /// Keeps a path, which begins at this station; a part of it is not kept beside it. Whether it was not known.
+    /// Keeps a path, which begins at this station, as far as there is room for its hops; a part of it is not kept beside it. Whether
+    /// it was not known.
     pub(super) fn add(&mut self, now: Time, path: &[StationId]) -> bool {
+        let path = &path[..path.len().min(self.max_hops + 1)];
         if path.len() < 2 || repeats(path) {
             return false;
         }

@@ -169,7 +169,7 @@ impl Message {
         let (ends, summary) = match self {
             Message::Request { id, target, path, broken } => {
                 let between: Vec<[u8; 4]> = path[1..].iter().map(|&station| address(station)).collect();
-                options.extend([1, 6 + 4 * between.len() as u8]);
+                options.extend([1, octet(6 + 4 * between.len())]);
                 options.extend(id.to_be_bytes());
                 options.extend(address(*target));
                 options.extend(between.concat());
@@ -180,7 +180,7 @@ impl Message {
             }
             Message::Reply { path, way } => {
                 options.extend(way.option(address));
-                options.extend([2, 1 + 4 * (path.len() - 1) as u8, 0]);
+                options.extend([2, octet(1 + 4 * hops(path)), 0]);
                 path[1..].iter().for_each(|&station| options.extend(address(station)));
                 (way.ends(), "route reply")
             }
@@ -197,6 +197,15 @@ impl Message {
 /// IP's number of DSR, and what stands in its header when nothing follows (RFC 4728 §6.1).
 pub const PROTOCOL: u8 = 48;
 const NO_NEXT_HEADER: u8 = 59;
+
+fn hops(path: &[StationId]) -> usize {
+    path.len() - 1
+}
+
+/// What is bounded by the hops of a path as an octet.
+fn octet(n: usize) -> u8 {
+    u8::try_from(n).expect("no path is longer than max_hops, at most 62")
+}
 
 /// The DSR header (§6.1) with its options.
 fn header(next_header: u8, options: Vec<u8>) -> Vec<u8> {
@@ -222,7 +231,7 @@ impl SourceRoute {
         let bits = u16::from(self.salvaged) << 6 | segments_left as u16;
         let [high, low] = bits.to_be_bytes();
         let addresses: Vec<[u8; 4]> = between.iter().map(|&station| address(station)).collect();
-        [vec![96, 2 + 4 * between.len() as u8, high, low], addresses.concat()].concat()
+        [vec![96, octet(2 + 4 * between.len()), high, low], addresses.concat()].concat()
     }
 
     /// The DSR header with this route, before a packet's transport.
@@ -272,7 +281,7 @@ impl Dsr {
         Dsr {
             me,
             config,
-            cache: Cache::new(config.cache, config.route_cache_timeout),
+            cache: Cache::new(config.cache, config.max_hops, config.route_cache_timeout),
             buffer: Buffer::new(config.buffer, config.buffer_timeout),
             searches: Vec::new(),
             id: 0,
@@ -312,7 +321,7 @@ impl Dsr {
     /// Tells what the cache's change means for those to whom this host sends, and sends what can go now.
     fn review(&mut self, now: Time, cx: &mut Context) {
         for (to, before) in &mut self.used {
-            let hops = self.cache.find(now, *to).map(|path| path.len() as u8 - 1);
+            let hops = self.cache.find(now, *to).map(|path| octet(hops(path)));
             match (*before, hops) {
                 (Some(_), None) => cx.out.push(Action::RouteLost { to: *to, parcel: None, repairing: false }),
                 (before, Some(hops)) if before != Some(hops) => cx.out.push(Action::RouteFound { to: *to, hops }),
@@ -397,6 +406,7 @@ impl Dsr {
         }
         if let Some((a, b)) = *broken {
             self.cache.cut(a, b);
+            self.review(now, cx);
         }
         let asker = path[0];
         let mut extended = path.clone();
@@ -419,7 +429,7 @@ impl Dsr {
             && let Some(onward) = self.cache.find(now, *target)
         {
             let whole = [path, onward].concat();
-            if !repeats(&whole) {
+            if !repeats(&whole) && hops(&whole) <= self.config.max_hops.into() {
                 return self.answer(now, whole, path.len(), cx);
             }
         }
@@ -613,7 +623,7 @@ impl Routing for Dsr {
     }
 
     fn next_hop(&self, now: Time, to: StationId) -> Option<(StationId, u8)> {
-        self.cache.find(now, to).map(|path| (path[1], path.len() as u8 - 1))
+        self.cache.find(now, to).map(|path| (path[1], octet(hops(path))))
     }
 
     fn held(&self) -> usize {

@@ -253,6 +253,34 @@ fn a_neighbour_learns_from_what_it_hears() {
     }
 }
 
+/// §6.3, §6.7: an option's length octet tells of 63 addresses at most; who knows the second half of a longer path does not answer.
+#[test]
+fn no_path_is_longer_than_an_option_tells() {
+    for max_hops in [62, 16] {
+        let mut net = Net::chain("dsr", &[RFC, ("max_hops", Value::Integer(max_hops))], 100);
+        let (half, end) = (max_hops as u32 / 2, max_hops as u32);
+        net.send(half, end);
+        net.run(at(1.0));
+        net.send(0, end);
+        net.run(at(2.0));
+        assert_eq!(net.delivered.len(), 2, "just as long as it may be");
+        net.send(half, end + 1);
+        net.run(at(3.0));
+        net.send(0, end + 1);
+        net.run(at(40.0));
+        assert_eq!((net.delivered.len(), net.dropped[&3]), (3, Why::Buffer));
+        for (.., message) in said(&net) {
+            let path = match message {
+                Message::Request { path, .. } => path,
+                Message::Reply { path, .. } => path,
+                Message::Error { way, .. } => &way.stations,
+            };
+            assert!(path.len() as u64 <= max_hops + 1, "{message:?}");
+            message.encode(&|station| station.0.to_be_bytes());
+        }
+    }
+}
+
 /// §6: a fixed header of 4, request 8 and 4 for each address, reply 3 and 4 for each, error 16; a source route 4 and 4 for each station
 /// between its ends.
 #[test]
