@@ -85,24 +85,21 @@ enum Kind {
     Pause,
 }
 
-/// So many in a second.
-#[derive(Clone, Copy, Default)]
+/// So many in any second.
+#[derive(Default)]
 struct Allowance {
-    since: Time,
-    used: u64,
+    taken: VecDeque<Time>,
 }
 
 impl Allowance {
     /// Whether there may be one more now; else from when.
     fn take(&mut self, now: Time, limit: Option<u64>) -> Result<(), Time> {
-        let next = self.since + Duration::from_secs(1);
-        if now >= next {
-            *self = Allowance { since: now, used: 0 };
+        let Some(limit) = limit else { return Ok(()) };
+        self.taken.retain(|&then| now < then + Duration::from_secs(1));
+        if let Some(&first) = self.taken.front().filter(|_| self.taken.len() as u64 >= limit) {
+            return Err(first + Duration::from_secs(1));
         }
-        if limit.is_some_and(|limit| self.used >= limit) {
-            return Err(next);
-        }
-        self.used += 1;
+        self.taken.push_back(now);
         Ok(())
     }
 }
@@ -193,6 +190,11 @@ impl Aodv {
         }
         self.flush(to, way.next, cx);
         true
+    }
+
+    /// When a route ends that is to last until then, and longer if it does already.
+    fn at_least(&mut self, now: Time, to: StationId, until: Time) -> Time {
+        self.table.up(now, to).map_or(until, |route| route.until.max(until))
     }
 
     /// Sends what waits for `to`.
@@ -355,7 +357,7 @@ impl Aodv {
         let formula = || {
             (self.config.net_traversal_time * 2).saturating_sub(self.config.node_traversal_time * (2 * u64::from(hops)))
         };
-        let until = now + self.config.reverse_route_life.unwrap_or_else(formula);
+        let until = self.at_least(now, request.from, now + self.config.reverse_route_life.unwrap_or_else(formula));
         let way = Way { next: from, hops, seq: Some(request.from_seq), until };
         self.learn(now, request.from, way, cx);
         let Some(back) = self.table.up(now, request.from) else { return };
@@ -644,7 +646,8 @@ impl Aodv {
         }
         self.note_neighbour(now, from, cx);
         if self.config.rfc() {
-            self.learn(now, from, Way { next: from, hops: 1, seq: Some(seq), until: now + lifetime }, cx);
+            let until = self.at_least(now, from, now + lifetime);
+            self.learn(now, from, Way { next: from, hops: 1, seq: Some(seq), until }, cx);
         }
     }
 

@@ -668,3 +668,31 @@ fn a_diameter_of_30_is_too_small_for_32_hops() {
         assert_eq!(net.delivered.len(), delivered, "{hops} hops, diameter {diameter_}");
     }
 }
+
+/// §6.5: the life of a reverse route is max(ExistingLifetime, MinimalLifetime); so it is in ns-2. 2 has a way to 0 for 6 s (10 s) by a
+/// reply; a request of 0, newer, that nobody answers asks for 100 ms only.
+#[test]
+fn a_request_shortens_no_life() {
+    let brief = ("reverse_route_life", Value::Time(Duration::from_millis(100)));
+    for (given, life) in [(&[RFC, brief][..], 6.0), (&[brief], 10.0)] {
+        let mut net = Net::chain("aodv", given, 4);
+        net.part(2, 3);
+        net.send(2, 0);
+        net.run(at(1.0));
+        assert_eq!((net.delivered.len(), net.next_hop(2, 0)), (1, Some((1, 2))));
+        net.send(0, 3);
+        net.run(at(life - 0.3));
+        assert_eq!(net.next_hop(2, 0), Some((1, 2)), "{given:?}");
+    }
+}
+
+/// §6.3: not more than RREQ_RATELIMIT in a second, whichever second.
+#[test]
+fn an_allowance_is_of_any_second() {
+    let mut allowance = Allowance::default();
+    assert_eq!(allowance.take(at(0.0), Some(10)), Ok(()));
+    (0..9).for_each(|_| assert_eq!(allowance.take(at(0.9), Some(10)), Ok(())));
+    assert_eq!(allowance.take(at(0.99), Some(10)), Err(at(1.0)));
+    assert_eq!(allowance.take(at(1.0), Some(10)), Ok(()));
+    assert_eq!(allowance.take(at(1.0), Some(10)), Err(at(1.9)));
+}
