@@ -58,7 +58,7 @@ const FIELDS: &[Field] = &[
     Field::time("max_query_timeout", Duration::from_secs(10), "longest wait").at_least(MILLISECOND),
     Field::integer("query_retries", 8, (0, 1000), "more queries to all"),
     Field::flag("local_query", true, "the station before a broken link looks for another end of the route"),
-    Field::integer("max_hops", 64, (1, 255), "hops that a query to all may make"),
+    Field::integer("max_hops", 64, (1, 254), "hops that a query to all may make"),
     Field::integer("buffer", 64, (1, 1_000_000), "packets that wait for a route; the oldest goes first"),
     Field::time("buffer_timeout", Duration::from_secs(30), "they wait so long"),
     Field::time("jitter", Duration::from_millis(10), "a query that is passed on waits up to so long"),
@@ -205,9 +205,22 @@ struct Route {
     /// Of the answer that it came from.
     number: u32,
     state: State,
-    /// Sources of what is sent over it, where that comes from, and how far it has come.
-    users: Vec<(StationId, Option<StationId>, u8)>,
+    users: Vec<User>,
 }
+
+/// Who sends over a route.
+#[derive(Clone, Copy, Debug)]
+struct User {
+    source: StationId,
+    /// The neighbour that it comes from, and how far it has come.
+    from: Option<StationId>,
+    hops: u8,
+    /// When it last did.
+    sent: Time,
+}
+
+/// So long who sent something sends over a route.
+const USES: Duration = Duration::from_secs(5);
 
 /// A destination that is looked for: within this distance, or everywhere.
 #[derive(Clone, Copy, Debug)]
@@ -438,9 +451,10 @@ impl Abr {
     fn mend(&mut self, now: Time, to: StationId, parcel: Option<ParcelId>, pivot: bool, cx: &mut Context) {
         let (me, local_query) = (self.me, self.config.local_query);
         let Some(route) = self.route(to) else { return };
-        let own = route.users.iter().any(|user| user.0 == me);
-        let others = route.users.iter().any(|user| user.0 != me);
-        let behind = route.users.iter().map(|user| user.2).max().unwrap_or(0);
+        route.users.retain(|user| now.since(user.sent) < USES);
+        let own = route.users.iter().any(|user| user.source == me);
+        let others = route.users.iter().any(|user| user.source != me);
+        let behind = route.users.iter().map(|user| user.hops).max().unwrap_or(0);
         // whoever is before the break tries; then who is nearer to the end than to the beginning
         let local = (!own && local_query && (pivot || behind >= route.hops)).then_some(route.hops);
         let repairing = local.is_some() || own && others;
@@ -457,7 +471,7 @@ impl Abr {
     fn notify(&mut self, now: Time, to: StationId, cx: &mut Context) {
         let Some(route) = self.route(to) else { return };
         let mut upstream: Vec<StationId> =
-            std::mem::take(&mut route.users).into_iter().filter_map(|user| user.1).collect();
+            std::mem::take(&mut route.users).into_iter().filter_map(|user| user.from).collect();
         upstream.sort_unstable();
         upstream.dedup();
         for station in upstream {
@@ -526,14 +540,14 @@ impl Routing for Abr {
     fn forward(&mut self, now: Time, parcel: ParcelId, from: Option<StationId>, cx: &mut Context) {
         let Parcel { source, destination, hops, packet, .. } = &cx.parcels[parcel];
         let Some(to) = *destination else { return cx.drop(parcel, Why::NoRoute) };
-        let user = (*source, from, *hops);
+        let user = User { source: *source, from, hops: *hops, sent: now };
         if from.is_none()
             && let Packet { body: Body::Tcp(segment), flow, .. } = packet
         {
             put(&mut self.acknowledged, *flow, segment.ack);
         }
         let route = self.entry(to);
-        match route.users.iter_mut().find(|known| known.0 == user.0) {
+        match route.users.iter_mut().find(|known| known.source == user.source) {
             Some(known) => *known = user,
             None => route.users.push(user),
         }

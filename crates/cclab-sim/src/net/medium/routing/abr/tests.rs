@@ -93,6 +93,27 @@ fn a_break_is_mended_where_it_is() {
     assert!(matches!(lost[..], [(_, by, Action::RouteLost { repairing: true, parcel: Some(_), .. })] if *by == id(3)));
 }
 
+/// A station that sent something itself long ago mends what others send, as one that never did.
+#[test]
+fn a_relay_that_once_sent_mends_too() {
+    for (wait, local) in [(1.0, false), (10.0, true)] {
+        let mut net = Net::new("abr", &[], 8, &[&chain(6)[..], &[(3, 6), (6, 5)]].concat(), 1);
+        net.part(3, 6);
+        net.run(at(10.0));
+        net.send(3, 5);
+        let since = 10.0 + wait;
+        net.run(at(since));
+        net.send(0, 5);
+        net.run(at(since + 1.0));
+        net.join(3, 6);
+        net.part(3, 4);
+        net.send(0, 5);
+        net.run(at(since + 2.0));
+        assert_eq!(asked(&net, since + 1.0), [(3, if local { 2 } else { 64 })]);
+        assert_eq!(net.delivered.len(), 3);
+    }
+}
+
 /// Nobody answers within H: the next upstream takes over, with a wider query.
 #[test]
 fn the_next_upstream_takes_over() {
