@@ -283,7 +283,6 @@ impl Notifier {
             let (notices, received) = (flow.notices, told(number).unwrap_or(flow.received));
             let is_source = flow.source == at;
             let Some(trace) = flow.traces.get_mut(&at) else { continue };
-            trace.told = None;
             trace.restored = now;
             let head = trace.head;
             if trace.broken.take().is_some() {
@@ -630,6 +629,8 @@ mod tests {
         assert_eq!(lose(&mut row, Why::QueueFull), 0);
         assert_eq!(lose(&mut row, Why::Unreachable), 1);
         assert_eq!(lose(&mut row, Why::NoRoute), 1);
+        row.notifier.route_found(row.now, StationId(2), StationId(4), |_| None);
+        assert_eq!(lose(&mut row, Why::NoRoute), 1, "nor if there was a way meanwhile");
         row.wait(1000);
         assert_eq!(lose(&mut row, Why::NoRoute), 2);
         assert_eq!(row.told, [News::Unreachable; 2]);
