@@ -234,9 +234,10 @@ impl Ear {
     /// A frame begins during another one.
     fn overlap(&mut self, arrival: Arrival, timing: &Timing) {
         let now = arrival.start;
+        let state = if now < self.sending { State::Deaf } else { State::Collided };
         if self.frame.power / arrival.power >= timing.capture {
             // The first frame survives; what is left of the other one is noise.
-            self.count_lost(&arrival, State::Collided, timing);
+            self.count_lost(&arrival, state, timing);
             if timing.eifs_in_nav {
                 self.nav = self.nav.max(now + timing.eifs + (arrival.end - now));
             } else {
@@ -245,10 +246,11 @@ impl Ear {
         } else {
             // Both are lost; the one that ends last is followed to its end.
             self.until = self.until.max(arrival.end);
+            let first = if self.state == State::Deaf { State::Deaf } else { State::Collided };
             let longer = arrival.end > self.frame.end;
             let gone = if longer { std::mem::replace(&mut self.frame, arrival) } else { arrival };
-            self.count_lost(&gone, State::Collided, timing);
-            self.state = State::Collided;
+            self.count_lost(&gone, if longer { first } else { state }, timing);
+            self.state = if longer { state } else { first };
         }
     }
 
@@ -489,8 +491,17 @@ mod tests {
             ear.settle(us(10_000), &timing);
             assert_eq!(ear.counts, Receptions { deaf: 1, overheard: 1, ..Receptions::default() });
         }
-        // of what ends meanwhile it has no idea
+        // and was deaf to the first one, whatever collides with it later
         let (mut ear, timing) = (Ear::new(), timing(Backoff::Ns2));
+        [frame(10, 400, STRONG), frame(350, 500, STRONG)]
+            .iter()
+            .for_each(|frame| ear.push(Time::ZERO, *frame, &timing));
+        ear.settle(us(200), &timing);
+        ear.send(us(200), us(300), us(300), &timing);
+        ear.settle(us(10_000), &timing);
+        assert_eq!(ear.counts, Receptions { deaf: 1, collided: 1, ..Receptions::default() });
+        // of what ends meanwhile it has no idea
+        let mut ear = Ear::new();
         ear.push(Time::ZERO, frame(210, 290, STRONG), &timing);
         ear.send(us(200), us(300), us(300), &timing);
         ear.settle(us(450), &timing);
