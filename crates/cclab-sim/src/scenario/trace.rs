@@ -110,7 +110,8 @@ fn parse(text: &str, room: &Cell<usize>) -> Result<Course, String> {
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
     let Some(&(first, line)) = lines.peek() else { return Err(format!("is empty; {EXAMPLE}")) };
     if line.starts_with("gaps") {
-        return opportunities(gaps(lines.map(|(number, line)| (number, line.trim_start_matches("gaps"))), room)?);
+        let rest = lines.map(|(number, line)| (number, if number == first { &line["gaps".len()..] } else { line }));
+        return opportunities(gaps(rest, room)?);
     }
     if line.starts_with(|c: char| c.is_alphabetic() || c == ',') {
         lines.next();
@@ -313,6 +314,7 @@ mod tests {
             ("0\n0", "ends at 0 ms; the last opportunity ends a period, so it is later".into()),
             ("gaps", "ends at 0 ms; the last opportunity ends a period, so it is later".into()),
             ("gaps 1 2x", "line 1: \"2x\" is no gap in ms, e.g. 5, or 5*12 for twelve".into()),
+            ("gapsgaps5", "line 1: \"gaps5\" is no gap in ms, e.g. 5, or 5*12 for twelve".into()),
             ("gaps 4294967295 1", "line 1: ends later than at 4294967295 ms".into()),
             ("gaps 0*9999999999", "line 1: is too long; all traces together may have 10000000 opportunities, or 1000000 rows".into()),
             ("time_s,rat_bps\n0,1", format!("line 1: unknown column \"rat_bps\" (did you mean \"rate_bps\"?); {columns}")),
