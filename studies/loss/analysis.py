@@ -1,0 +1,385 @@
+"""A thesis on Linux under data and ACK loss: its numbers beside formula, simulator and kernel."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cclab import Scenario, backends, formulas, stats
+from cclab.analysis.plots import Chart, look, styled
+from cclab.published import Check, Comparison, Context, Figure, Findings, Table, compare, judged
+from cclab.results import Result
+
+KEY = ("part", "setup", "variable", "endpoint", "law", "loss_on", "loss_percent")
+Key = tuple[str, str, str, str, str, str, float]
+KERNEL, MODEL = "kernel", "formula"
+MSS = 1348  # bytes of payload: 1400 less 40 of headers and 12 of timestamps
+MARKS = "osD^v"
+
+
+def scenario(about: dict[str, Any], key: Key, more: dict[str, Any]) -> Scenario:
+    """A transfer as iperf made it."""
+    _, setup, variable, endpoint, law, loss_on, percent = key
+    of, link = about["setups"][setup], about["link"]
+    network: dict[str, Any] = {
+        "rate": of["rate"], "rtt": link["rtt"], "overhead": link["overhead"], "queue": {"limit": link["queue"]},
+    }  # fmt: skip
+    if percent:
+        lost = {"loss": {loss_on: f"{percent:g}%", "place": "after-link"}}
+        # ACKs are lost on their way back only: a SYN has no payload either
+        network |= lost if loss_on == "data" else {"reverse": lost}
+    sysctl = dict(about["off"]) if setup == "C" else {}
+    if variable:
+        sysctl |= about["variables"][variable]
+    if endpoint == KERNEL:
+        sysctl.pop("tcp_adv_win_scale", None)  # what it acts on is gone
+    flow: dict[str, Any] = {
+        "cc": about["laws"].get(law, law), "packet_size": "1400 B", "profile": about["endpoints"].get(endpoint, "linux"),
+        "sysctl": sysctl,
+    }  # fmt: skip
+    if endpoint != KERNEL:
+        flow["send_jitter"] = "10 us"
+    limit = f"{about['limit']['seconds']} s"
+    if "size" in of:
+        flow["size"] = of["size"]
+    return Scenario.from_dict(
+        {
+            "name": f"{setup} {variable} {endpoint} {law} {percent:g} % {loss_on}",
+            "duration": of.get("duration", limit),
+            "network": network,
+            "flows": [flow | more],
+        }
+    )
+
+
+def goodput(result: Result) -> float:
+    """As iperf tells it, Mbit/s: what was delivered over the time from when the connection stood; 0 if it never did."""
+    flow = result.flows.row(0, named=True)
+    if not math.isfinite(flow["connect_s"]):
+        return 0.0
+    end = flow["fct_s"] if math.isfinite(flow["fct_s"]) else result.engine["simulated_s"] - flow["start_s"]
+    return float(flow["delivered_bytes"]) * 8e-6 / (end - flow["connect_s"])
+
+
+def design(context: Context) -> Iterable[tuple[Key, dict[str, Any]]]:
+    """Every setting of the parts that are wanted, but for the kernel's."""
+    about, plan = context.about, context.about["quick" if context.quick else "full"]
+    for part, endpoint in itertools.product(context.parts, about["endpoints"]):
+        if part in ("data", "ack"):
+            for law, percent in itertools.product(about["laws"], plan[part]):
+                yield (part, "C", "", endpoint, law, part, percent), {}
+        elif part in ("variables", "setups"):
+            for row in published(context).filter(pl.col("part") == part).iter_rows(named=True):
+                key = (
+                    part,
+                    row["setup"],
+                    row["variable"] or "",
+                    endpoint,
+                    row["law"],
+                    row["loss_on"],
+                    row["loss_percent"],
+                )
+                if not row["variable"] or row["variable"] in about["variables"]:
+                    yield key, {}
+        elif endpoint == "Linux today":
+            for percent in (5, 10):
+                yield (part, "C", "", endpoint, "Reno", "data", percent), {}
+                for name, change in about["changes"].items():
+                    yield (part, "C", "", f"{endpoint}, {name}", "Reno", "data", percent), dict(change)
+
+
+def published(context: Context) -> pl.DataFrame:
+    """What the thesis prints."""
+    return pl.read_csv(context.folder / "published.csv")
+
+
+def run(context: Context) -> Findings:
+    """Everything of the study."""
+    about, plan = context.about, context.about["quick" if context.quick else "full"]
+    designed = dict(design(context))
+    jobs = [
+        (scenario(about, key, more), seed) for key, more in designed.items() for seed in range(1, 1 + plan["seeds"])
+    ]
+    found = context.run(jobs, goodput, keep="loss/2")
+    runs = {key: found[k * plan["seeds"] : (k + 1) * plan["seeds"]] for k, key in enumerate(designed)}
+    refused = kernel(context, runs)
+    rows = comparisons(context, runs)
+    claims = [check for part in context.parts for check in CLAIMS.get(part, lambda *_: [])(context, runs)]
+    return Findings(
+        comparisons=rows,
+        checks=claims,
+        figures=[figure(context, runs, part) for part in ("data", "ack") if part in context.parts],
+        tables=tables(context, runs),
+        summary=answer(rows, claims),
+        differences=DIFFERENCES,
+        method=[*METHOD, *refused],
+    )
+
+
+def kernel(context: Context, runs: dict[Key, list[float]]) -> list[str]:
+    """Adds what this machine's kernel does, and says what it was not asked."""
+    about, plan = context.about, context.about["quick" if context.quick else "full"]
+    keys: list[Key] = [
+        (part, "C", "", KERNEL, law, part, percent)
+        for part in ("data", "ack")
+        if part in context.parts
+        for law in about["laws"]
+        for percent in plan[f"kernel_{part}"]
+    ]
+    live = backends.find("live")
+    jobs, asked, refused = [], [], {}
+    for key in keys:
+        made = scenario(about, key, {})
+        program = Path("target/bpf") / f"{about['laws'][key[4]]}.bpf.o"
+        if live.refuse(made) and program.exists():
+            made = scenario(about, key, {"cc": f"bpf:{program}"})
+        if reasons := live.refuse(made):
+            refused[key[4]] = "; ".join(reasons)
+            continue
+        asked.append(key)
+        jobs += [(made, seed) for seed in range(1, 1 + plan["kernel"])]
+    got = context.run(jobs, goodput, keep="loss-live/2", backend="live", workers=8, tries=3) if jobs else []
+    for k, key in enumerate(asked):
+        runs[key] = [x for x in got[k * plan["kernel"] : (k + 1) * plan["kernel"]] if x is not None]
+    return [f"The kernel was not asked about {law}: {reason}." for law, reason in refused.items()]
+
+
+def formula(about: dict[str, Any], percent: float) -> float:
+    """Padhye et al. with an ACK for each two segments and growth by them, a timer of 200 ms and the RTT, Mbit/s; at most the link."""
+    link = about["link"]
+    rtt, most = 1e-3, full_rate(about, "C") * (1 - percent / 100)
+    queue = 100 * (1400 + link["overhead"]) * 8 / 10e6  # if it is full; at these losses it is not
+    rate = (
+        float(formulas.to_bps(formulas.pftk(percent / 100, rtt, 0.2 + rtt, 2, math.inf), MSS)) if percent else math.inf
+    )
+    return min(rate / 1e6, most) if queue else most
+
+
+def full_rate(about: dict[str, Any], setup: str) -> float:
+    """Payload that a lossless link carries, Mbit/s."""
+    return float(about["setups"][setup]["rate"].split()[0]) * MSS / (1400 + about["link"]["overhead"])
+
+
+def comparisons(context: Context, runs: dict[Key, list[float]]) -> list[Comparison]:
+    """Each printed number beside each of ours."""
+    rows = []
+    for row in published(context).iter_rows(named=True):
+        about = (row["setup"], row["variable"] or "")
+        for endpoint in (*context.about["endpoints"], KERNEL):
+            key = (row["part"], *about, endpoint, row["law"], row["loss_on"], row["loss_percent"])
+            if not runs.get(key):
+                continue
+            item = f"{row['law']}, set-up {row['setup']}" + (f", {row['variable']}" if row["variable"] else "")
+            metric = f"{row['loss_percent']:g} % {'data' if row['loss_on'] == 'data' else 'ACK'} loss, {endpoint}"
+            note = f"{row['where'][0].upper()}{row['where'][1:]}" + (f"; {row['note']}" if row["note"] else "") + "."
+            tolerance = context.about["tolerance"]
+            slack = max(tolerance["share"] * row["value_mbps"], tolerance["least_mbps"])
+            rows.append(
+                compare(
+                    item, metric, "Mbit/s", row["value_mbps"], runs[key], slack=slack, bounds=(0, math.inf), note=note
+                )
+            )
+    return rows
+
+
+# --- Claims of the thesis --------------------------------------------------------------------------------------------
+
+
+def of(runs: dict[Key, list[float]], part: str, endpoint: str, law: str, percent: float) -> stats.Estimate:
+    """Goodput in set-up C."""
+    return stats.mean(runs[part, "C", "", endpoint, law, part, percent], bounds=(0, math.inf))
+
+
+def ratio(
+    runs: dict[Key, list[float]], endpoint: str, a: tuple[str, float], b: tuple[str, float], part: str
+) -> stats.Estimate:
+    """Of two goodputs, seed by seed."""
+    x, y = (runs[part, "C", "", endpoint, law, part, percent] for law, percent in (a, b))
+    return stats.paired(x, y).ratio
+
+
+def data_claims(context: Context, runs: dict[Key, list[float]]) -> list[Check]:
+    """Of the part on data loss, for the thesis' endpoint and for today's."""
+    checks = []
+    for endpoint in context.about["endpoints"]:
+        said = f" ({endpoint})"
+        one = {law: ratio(runs, endpoint, (law, 1), (law, 0), "data") for law in context.about["laws"]}
+        checks.append(
+            judged(
+                f"1 % of the data lost costs about 2 % of the goodput{said}",
+                [e.against(0.97, 0.99) for e in one.values()],
+                told(one),
+            )
+        )
+        fall = {law: ratio(runs, endpoint, (law, 5), (law, 3), "data") for law in context.about["laws"]}
+        checks.append(
+            judged(
+                f"The drastic fall begins at 4 or 5 %: from 3 to 5 % more than a tenth is gone{said}",
+                [e.below(0.9) for e in fall.values()],
+                told(fall),
+            )
+        )
+        order = {
+            f"{a} over {b} at {p} %": ratio(runs, endpoint, (a, p), (b, p), "data")
+            for p in (5, 10)
+            for a, b in (("H-TCP", "CUBIC"), ("CUBIC", "Reno"))
+        }
+        checks.append(
+            judged(
+                f"From 5 % on H-TCP is ahead of CUBIC, and CUBIC of Reno{said}",
+                [e.above(1) for e in order.values()],
+                told(order),
+            )
+        )
+        left = {law: ratio(runs, endpoint, (law, 10), (law, 0), "data") for law in context.about["laws"]}
+        checks.append(
+            judged(f"At 10 % less than a third is left{said}", [e.below(1 / 3) for e in left.values()], told(left))
+        )
+    return checks
+
+
+def ack_claims(context: Context, runs: dict[Key, list[float]]) -> list[Check]:
+    """Of the part on ACK loss."""
+    checks = []
+    for endpoint in context.about["endpoints"]:
+        said = f" ({endpoint})"
+        ten = {law: ratio(runs, endpoint, (law, 10), (law, 0), "ack") for law in context.about["laws"]}
+        checks.append(
+            judged(
+                f"10 % of the ACKs lost change nothing{said}", [e.against(0.99, 1.01) for e in ten.values()], told(ten)
+            )
+        )
+        half = {"Reno": ratio(runs, endpoint, ("Reno", 50), ("Reno", 0), "ack")}
+        checks.append(judged(f"Reno bears 50 %{said}", [e.against(0.95, 1.05) for e in half.values()], told(half)))
+        stall = {f"{p} %": ratio(runs, endpoint, ("Reno", p), ("Reno", 0), "ack") for p in (60, 70)}
+        checks.append(
+            judged(
+                f"At 60 % (70 % elsewhere in the text) it stalls: less than a hundredth is left{said}",
+                [e.below(0.01) for e in stall.values()],
+                told(stall),
+            )
+        )
+    return checks
+
+
+def variable_claims(context: Context, runs: dict[Key, list[float]]) -> list[Check]:
+    """Of the four variables, one by one."""
+    checks = []
+    for endpoint in context.about["endpoints"]:
+        change = {}
+        for variable, percent in itertools.product(context.about["variables"], (1, 5, 10)):
+            base = runs.get(("data", "C", "", endpoint, "Reno", "data", percent))
+            key: Key = ("variables", "C", variable, endpoint, "Reno", "data", percent)
+            if base and key in runs:
+                change[f"{variable} at {percent} %"] = stats.paired(runs[key], base).ratio
+        if change:
+            text = f"None of the four variables changes Reno's goodput by more than a tenth at 1, 5 and 10 % of data loss ({endpoint})"
+            checks.append(judged(text, [e.against(0.9, 1.1) for e in change.values()], told(change)))
+    return checks
+
+
+CLAIMS = {"data": data_claims, "ack": ack_claims, "variables": variable_claims}
+
+
+def told(found: dict[str, stats.Estimate]) -> str:
+    """Each with its interval."""
+    return "; ".join(f"{name} {e.value:.3g} [{e.low:.3g}, {e.high:.3g}]" for name, e in found.items()) + "."
+
+
+# --- What is shown ---------------------------------------------------------------------------------------------------
+
+
+def figure(context: Context, runs: dict[Key, list[float]], part: str) -> Figure:
+    """Goodput over loss in set-up C: a panel for each law, a line for each of what was asked."""
+    about, printed, data = context.about, published(context), []
+    with styled():
+        chart = Chart(7.2, 3.4)
+        for axes, law in zip(chart.subplots(1, len(about["laws"]), sharey=True), about["laws"], strict=True):
+            for index, endpoint in enumerate((*about["endpoints"], KERNEL)):
+                points = sorted(
+                    (k[6], v) for k, v in runs.items() if k[:6] == (part, "C", "", endpoint, law, part) and v
+                )
+                if not points:
+                    continue
+                estimates = [stats.mean(v, bounds=(0, math.inf)) for _, v in points]
+                x, y = [p for p, _ in points], [e.value for e in estimates]
+                ends = np.nan_to_num([[e.value - e.low for e in estimates], [e.high - e.value for e in estimates]])
+                axes.errorbar(x, y, yerr=ends, **look(index), marker=MARKS[index], ms=4, capsize=2, label=endpoint)
+                data += [(law, endpoint, p, e.value, e.low, e.high, e.n) for p, e in zip(x, estimates, strict=True)]
+            if part == "data":
+                x = about["full"]["data"]
+                axes.plot(x, [formula(about, p) for p in x], color="#888888", ls="--", lw=1, label=f"{MODEL} (Padhye)")
+            theirs = printed.filter((pl.col("part") == part) & (pl.col("law") == law) & (pl.col("setup") == "C"))
+            axes.plot(theirs["loss_percent"], theirs["value_mbps"], "k*", ms=8, label="thesis")
+            axes.set_title(law)
+            axes.set_xlabel(f"{'Data' if part == 'data' else 'ACKs'} lost (%)")
+            axes.set_ylim(0, 10)
+        chart.axes[0].set_ylabel("Goodput (Mbit/s)")
+        chart.legend_below()
+    n = context.about["quick" if context.quick else "full"]
+    caption = f"25 MB over 10 Mbit/s, set-up C, RTT 1 ms, at most {about['limit']['seconds']} s. Means of n = {n['seeds']} runs (kernel: {n['kernel']}) with 95 % intervals."
+    frame = pl.DataFrame(data, schema=["law", "endpoint", "loss_percent", "mbps", "low", "high", "n"], orient="row")
+    return Figure(part, f"Goodput under {'data' if part == 'data' else 'ACK'} loss", caption, chart, frame)
+
+
+def tables(context: Context, runs: dict[Key, list[float]]) -> list[Table]:
+    """What changed in Linux since, by switching it off; and every mean."""
+    made = []
+    if "changes" in context.parts:
+        base = "Linux today"
+        rows = []
+        for endpoint in sorted(
+            {k[3] for k in runs if k[0] == "changes"}, key=lambda name: (name != base, "all" in name, name)
+        ):
+            row = {"Endpoint": endpoint}
+            for percent in (5, 10):
+                values = runs["changes", "C", "", endpoint, "Reno", "data", percent]
+                against = stats.paired(values, runs["changes", "C", "", base, "Reno", "data", percent]).ratio
+                row[f"{percent} % (Mbit/s)"] = f"{stats.mean(values).value:.2f}"
+                row[f"{percent} %, over today"] = f"{against.value:.2f} [{against.low:.2f}, {against.high:.2f}]"
+            rows.append(row)
+        caption = "Reno, set-up C, one change at a time and all together; ratios are geometric means over pairs of one seed with 95 % intervals."
+        made.append(Table("changes", "What changed in Linux since, switched off", caption, pl.DataFrame(rows)))
+    every = [
+        dict(zip(KEY, key, strict=True))
+        | {"goodput (Mbit/s)": f"{e.value:.3f}", "95 % interval": f"{e.low:.3f} to {e.high:.3f}", "n": e.n}
+        for key, values in runs.items()
+        if values and (e := stats.mean(values, bounds=(0, math.inf)))
+    ]
+    made.append(
+        Table("every", "Every mean", "Goodput over the time of the connection, as iperf tells it.", pl.DataFrame(every))
+    )
+    return made
+
+
+def answer(rows: Sequence[Comparison], checks: Sequence[Check]) -> str:
+    """The answer to the question, in a paragraph."""
+
+    def count(found: Sequence[Any], verdict: str) -> int:
+        return sum(one.verdict == verdict for one in found)
+
+    return (
+        f"Of {len(rows)} comparisons with a printed number {count(rows, 'agrees')} agree, {count(rows, 'differs')} differ. Of {len(checks)} statements, "
+        f"each for Linux 2.6 and for today's, {count(checks, 'holds')} hold, {count(checks, 'partly')} in part, {count(checks, 'fails')} fail."
+    )
+
+
+DIFFERENCES = [
+    "The thesis' Linux is our Linux 2.6 for Reno: growth per ACK, SACK by RFC 3517 and no probes give its 1, 5 and 10 %, and today's endpoint far more. CUBIC "
+    "and H-TCP fall behind their printed values at 5 and 10 %, so that the printed order (H-TCP, CUBIC, Reno) is not ours: at these losses windows are a few "
+    "segments, timers decide, and CUBIC grows as Reno would with a factor of 0.7. The thesis has one run a point and names no kernel to the digit.",
+    "The stall at 60 % of the ACKs is not ours, nor that of today's kernel: the printed 10⁻⁷ Mbit/s are of connections that hardly began. With growth per ACK and no "
+    "probes single runs do stall, which their intervals show.",
+]
+METHOD = [
+    "Printed numbers are compared with a tolerance of 10 % (at least 0.1 Mbit/s): RTT, queue and kernel are not printed, so shape and order count more "
+    "than they do. The formula knows no law but Reno, no recovery but one loss at a time, and no law of today's.",
+    "iperf's goodput of a run that stalls is what was delivered over the time it was given, 120 s; printed values of 10⁻⁷ Mbit/s are those of a connection "
+    "that hardly began. Losses are behind the link: a router that drops what came over its wire.",
+]
