@@ -38,7 +38,7 @@ impl Live {
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let live = self.run.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(over)?;
         let (result, stamp) = error::guard(py, || py.detach(|| live.finish()).map_err(error::run))?;
-        let out = run::taken_over(py, result)?;
+        let out = run::taken_over(py, result, run::array)?;
         out.set_item("seed", self.seed)?;
         out.set_item("stamp", stamp.json().to_string())?;
         Ok(out)

@@ -51,11 +51,13 @@ impl Simulation {
         Ok(done)
     }
 
-    /// The result: tables by name, each a dict of columns, and what is one value of the run.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    /// The result: tables by name, each a dict of columns, and what is one value of the run. Columns are arrays, or lists, for which
+    /// numpy is not loaded.
+    #[pyo3(signature = (arrays = true))]
+    fn finish<'py>(&self, py: Python<'py>, arrays: bool) -> PyResult<Bound<'py, PyDict>> {
         let sim = self.take()?;
         let result = error::guard(py, || py.detach(|| sim.finish()).map_err(|e| error::simulation(py, &e)))?;
-        let out = taken_over(py, result)?;
+        let out = taken_over(py, result, if arrays { array } else { list })?;
         out.set_item("seed", self.seed)?;
         Ok(out)
     }
@@ -72,8 +74,11 @@ impl Simulation {
     }
 }
 
-/// The result as a dict: its tables, each a dict of columns, which are handed over and not copied; and what is one value.
-pub fn taken_over<'py>(py: Python<'py>, mut result: RunResult) -> PyResult<Bound<'py, PyDict>> {
+/// What makes a column of values.
+type Make<'py> = fn(Python<'py>, Values) -> PyResult<Bound<'py, PyAny>>;
+
+/// The result as a dict: its tables, each a dict of columns; and what is one value.
+pub fn taken_over<'py>(py: Python<'py>, mut result: RunResult, column: Make<'py>) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     let capture = result.capture.take();
     let tables = result.into_tables();
@@ -82,12 +87,11 @@ pub fn taken_over<'py>(py: Python<'py>, mut result: RunResult) -> PyResult<Bound
     for table in tables {
         let columns = PyDict::new(py);
         let one_row = table.name == "runs";
-        for column in table.columns {
-            let values = array(py, column.values)?;
+        for Column { name, values, .. } in table.columns {
             if one_row {
-                out.set_item(column.name, values.get_item(0)?.call_method0("item")?)?;
+                out.set_item(name, list(py, values)?.get_item(0)?)?;
             } else {
-                columns.set_item(column.name, values)?;
+                columns.set_item(name, column(py, values)?)?;
             }
         }
         if !one_row {
@@ -97,8 +101,8 @@ pub fn taken_over<'py>(py: Python<'py>, mut result: RunResult) -> PyResult<Bound
     Ok(out)
 }
 
-/// Numbers as a numpy array, text as a list; text that repeats as an array of places in a list, and the list.
-fn array<'py>(py: Python<'py>, values: Values) -> PyResult<Bound<'py, PyAny>> {
+/// Numbers as a numpy array, handed over and not copied, text as a list; text that repeats as an array of places in a list, and the list.
+pub fn array<'py>(py: Python<'py>, values: Values) -> PyResult<Bound<'py, PyAny>> {
     let list = |texts: &Text| PyList::new(py, texts.iter().collect::<Vec<_>>());
     Ok(match values {
         Values::F64(values) => values.into_pyarray(py).into_any(),
@@ -107,6 +111,20 @@ fn array<'py>(py: Python<'py>, values: Values) -> PyResult<Bound<'py, PyAny>> {
         Values::Bool(values) => values.into_pyarray(py).into_any(),
         Values::Text(texts) => list(&texts)?.into_any(),
         Values::Named(places, texts) => (places.into_pyarray(py), list(&texts)?).into_pyobject(py)?.into_any(),
+    })
+}
+
+/// The same with lists in the place of arrays.
+fn list(py: Python<'_>, values: Values) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match values {
+        Values::F64(values) => PyList::new(py, values)?.into_any(),
+        Values::U64(values) => PyList::new(py, values)?.into_any(),
+        Values::U32(values) => PyList::new(py, values)?.into_any(),
+        Values::Bool(values) => PyList::new(py, values)?.into_any(),
+        Values::Text(_) => array(py, values)?,
+        Values::Named(places, texts) => {
+            (PyList::new(py, places)?, array(py, Values::Text((*texts).clone()))?).into_pyobject(py)?.into_any()
+        }
     })
 }
 

@@ -1,11 +1,12 @@
 //! How fast the simulator is: data packets over the bottleneck per CPU second.
 //!
-//! `cargo run --release --example speed [CASE]`. CPU time is that of this process on Linux, wall time elsewhere.
+//! `cargo run --release --example speed [CASE]`, a case or the beginning of several. CPU time is that of this process on Linux, wall time elsewhere.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
 use cclab_algo::Duration;
+use cclab_sim::net::StationRow;
 use cclab_sim::net::medium::config::Routing;
 use cclab_sim::net::medium::routing::direct;
 use cclab_sim::scenario::*;
@@ -118,7 +119,10 @@ fn main() {
         "{:30} {:>9} {:>9} {:>7} {:>12} {:>11} {:>8} {:>5}",
         "case", "packets", "events", "cpu s", "packets/s", "events/s", "peak MB", "util"
     );
-    for (name, scenario) in cases.iter().filter(|(name, _)| name.starts_with(&wanted)) {
+    let only = cases.iter().any(|(name, _)| *name == wanted);
+    for (name, scenario) in
+        cases.iter().filter(|(name, _)| if only { *name == wanted } else { name.starts_with(&wanted) })
+    {
         let scenario = scenario();
         let before = cpu_seconds();
         let result = run(&scenario);
@@ -133,7 +137,13 @@ fn main() {
         );
         let sent: u64 = result.stations.rows().map(|s| s.rts + s.cts + s.data + s.broadcasts + s.acks).sum();
         if sent > 0 {
-            println!("{:30} {sent:9} transmissions, {:.0} per CPU second", "", sent as f64 / cpu);
+            let heard = |s: StationRow| s.received + s.overheard + s.collided + s.deaf + s.sensed;
+            let heard = result.stations.rows().map(heard).sum::<u64>() as f64 / sent as f64;
+            println!(
+                "{:30} {sent:9} transmissions, {:.0} per CPU second, heard by {heard:.1} each",
+                "",
+                sent as f64 / cpu
+            );
         }
     }
 }

@@ -153,6 +153,7 @@ impl Ear {
         self.look_ahead();
     }
 
+    /// In order of time; of frames that begin together the one that was sent first is the first, as in ns-2.
     fn insert(&mut self, arrival: Arrival) {
         if self.next.start <= arrival.start {
             let place = self.later.partition_point(|other| other.start <= arrival.start);

@@ -4,6 +4,7 @@ use super::air::{Arrival, EVERYBODY, Ear, UNNUMBERED};
 use super::arp::Arp;
 use super::config::{self, Backoff, Mac, Protection, Radio};
 use super::interface_queue::{Content, InterfaceQueue, Item};
+use super::propagation::delay;
 use super::{END, Medium, ParcelId, STATION, StationId};
 use crate::engine::prefetch;
 use crate::net::queue::drai::{self, Counted, Watch};
@@ -16,7 +17,7 @@ pub(super) const RTS: u32 = 20;
 pub(super) const ACK: u32 = 14;
 /// What so many of them hear stays in the caches.
 const FEW_STATIONS: usize = 256;
-/// What timeouts allow for propagation, one way.
+/// What timeouts allow for propagation, one way, as in ns-2: enough for 600 m.
 const PROPAGATION: Duration = Duration::from_micros(2);
 
 /// What the MAC's times and thresholds come to.
@@ -26,6 +27,8 @@ pub(super) struct Timing {
     pub(super) sifs: Duration,
     pub(super) difs: Duration,
     pub(super) eifs: Duration,
+    /// What timeouts allow for propagation, one way: in ns-2 always the same, else as long as a frame takes to wherever it is decoded.
+    propagation: Duration,
     /// On the air.
     rts: Duration,
     /// Of a CTS, and of an ACK.
@@ -44,6 +47,10 @@ impl Timing {
             sifs: mac.sifs,
             difs: mac.difs(),
             eifs: mac.eifs(),
+            propagation: match mac.backoff {
+                Backoff::Ns2 => PROPAGATION,
+                Backoff::Standard => PROPAGATION.max(delay(radio.reach(radio.receive))),
+            },
             rts: mac.airtime(RTS, mac.basic_rate),
             ack: mac.airtime(ACK, mac.basic_rate),
             receive: radio.receive,
@@ -152,7 +159,8 @@ pub(super) struct Station {
     /// The earliest entry in the event queue.
     alarm: Time,
     cw: u32,
-    /// Retries of RTS and of frames that go without, and of announced frames.
+    /// Retries of RTS and of frames that go without, and of announced frames: for this packet (§9.2.5.3); in ns-2 what one packet has
+    /// used of them is gone for the next.
     short: u32,
     long: u32,
     sequence: u16,
@@ -238,7 +246,7 @@ impl Medium {
                         let nav = nav.saturating_sub(self.timing.sifs + self.timing.ack);
                         // The data frame is to come; until then this station is not idle.
                         let expected = nav.saturating_sub(self.timing.sifs + self.timing.ack);
-                        let engaged = now + self.timing.ack + PROPAGATION + expected + PROPAGATION;
+                        let engaged = now + self.timing.ack + expected + self.timing.propagation * 2;
                         station.counts.cts += 1;
                         self.transmit(now, at, Kind::Cts, to, self.timing.ack, nav, engaged);
                     }
@@ -315,6 +323,7 @@ impl Medium {
         station.watch(now, &self.timing, false);
         let item = station.queue.pop(now, &mut self.parcels);
         if !station.queue.dropped.is_empty() {
+            station.watch(now, &self.timing, true);
             self.bury_dropped(at);
         }
         let Some(item) = item else { return };
@@ -361,7 +370,7 @@ impl Medium {
         }
         let nav = t.sifs * 3 + t.ack + service.airtime + service.ack;
         let to = service.item.next.map_or(EVERYBODY, |next| next.0);
-        let engaged = now + t.rts + PROPAGATION + t.sifs + t.ack + PROPAGATION;
+        let engaged = now + t.rts + t.sifs + t.ack + t.propagation * 2;
         station.plan(Task::AwaitCts, engaged);
         station.counts.rts += 1;
         let airtime = t.rts;
@@ -385,7 +394,7 @@ impl Medium {
         let t = &self.timing;
         match item.next {
             Some(next) => {
-                let engaged = now + airtime + PROPAGATION + t.sifs + ack + PROPAGATION;
+                let engaged = now + airtime + t.sifs + ack + t.propagation * 2;
                 station.plan(Task::AwaitAck, engaged);
                 station.counts.data += 1;
                 self.transmit(now, at, kind, next.0, airtime, t.sifs + ack, engaged);
@@ -567,10 +576,10 @@ impl Medium {
         let station = &mut self.stations[at];
         let Some(service) = station.service.take() else { return };
         station.served += 1;
-        if service.is_asked_for() {
-            station.long = 0;
-        } else {
-            station.short = 0;
+        match self.mac.backoff {
+            Backoff::Standard => (station.short, station.long) = (0, 0),
+            Backoff::Ns2 if service.is_asked_for() => station.long = 0,
+            Backoff::Ns2 => station.short = 0,
         }
         station.plan(Task::Nothing, Time::NEVER);
         station.ear.engaged = now;
@@ -589,6 +598,7 @@ impl Medium {
         station.served += 1;
         station.cw = self.mac.cw_min;
         if self.mac.backoff == Backoff::Standard {
+            (station.short, station.long) = (0, 0);
             station.back_off(now, Backoff::Standard);
         }
         if let (Content::Parcel(parcel), Some(next)) = (service.item.content, service.item.next) {

@@ -209,7 +209,9 @@ pub struct Medium {
     /// Frames on the air, and places that may be used again.
     on_air: Vec<Transmission>,
     free: Vec<u32>,
+    /// Parcels that wait until they go into an interface queue, and places that may be used again.
     held_back: Vec<Option<(u32, ParcelId, Option<StationId>)>>,
+    held_back_free: Vec<usize>,
     /// What routing wants done; empty between calls.
     actions: Vec<Action>,
     out: VecDeque<Packet>,
@@ -276,6 +278,7 @@ impl Medium {
             on_air: Vec::new(),
             free: Vec::new(),
             held_back: Vec::new(),
+            held_back_free: Vec::new(),
             actions: Vec::new(),
             out: VecDeque::new(),
             tally: Tally::default(),
@@ -383,6 +386,7 @@ impl Medium {
             }
             HELD_BACK => {
                 if let Some((at, parcel, next)) = self.held_back[number].take() {
+                    self.held_back_free.push(number);
                     self.enqueue(now, at as usize, parcel, next);
                 }
             }
@@ -455,7 +459,7 @@ impl Medium {
             Action::Send { parcel, next, after: Duration::ZERO } => self.enqueue(now, at, parcel, next),
             Action::Send { parcel, next, after } => {
                 let entry = Some((at as u32, parcel, next));
-                let place = self.held_back.iter().position(Option::is_none).unwrap_or(self.held_back.len());
+                let place = self.held_back_free.pop().unwrap_or(self.held_back.len());
                 if place == self.held_back.len() {
                     self.held_back.push(entry)
                 } else {

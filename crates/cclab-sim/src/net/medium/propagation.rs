@@ -1,6 +1,7 @@
 //! How strong a signal arrives. Powers in W, distances in m.
 
 use super::config::{Place, Propagation, Radio};
+use cclab_algo::Duration;
 use cclab_algo::math::pow;
 use cclab_algo::rng::Stream;
 use std::f64::consts::PI;
@@ -8,11 +9,11 @@ use std::f64::consts::PI;
 /// Speed of signals, m/s.
 const LIGHT: f64 = 3e8;
 
-/// How long a signal takes over `distance`, ns.
+/// How long a signal takes over `distance`.
 #[inline(always)]
-pub(super) fn delay(distance: f64) -> u32 {
-    // From 2⁵² on numbers are whole, and their last bits count ones: processors round by an addition.
-    (distance * (1e9 / LIGHT) + (1_u64 << 52) as f64).to_bits() as u32
+pub(super) fn delay(distance: f64) -> Duration {
+    // From 2⁵² on numbers are whole, and their last bits count ones: an addition rounds to whole ns.
+    Duration((distance * (1e9 / LIGHT) + (1_u64 << 52) as f64).to_bits() & 0xffff_ffff)
 }
 
 impl Radio {
@@ -26,29 +27,35 @@ impl Radio {
     pub fn power_at(&self, distance: f64) -> f64 {
         match self.propagation {
             Propagation::Friis => self.friis(distance),
-            Propagation::TwoRayGround => {
-                let h2 = self.height * self.height;
-                if distance * self.wavelength < 4.0 * PI * h2 {
-                    self.friis(distance)
-                } else {
-                    let d2 = distance * distance;
-                    self.power * h2 * h2 / (d2 * d2)
-                }
-            }
+            Propagation::TwoRayGround => self.ground(distance),
             Propagation::Shadowing { exponent, reference, .. } => {
                 self.friis(reference.min(distance)) * pow((distance / reference).max(1.0), -exponent)
             }
         }
     }
 
-    /// Pt λ² / (4πd)².
-    #[inline]
-    fn friis(&self, distance: f64) -> f64 {
-        if distance == 0.0 {
-            return self.power;
+    /// The same for many.
+    pub(super) fn powers_at(&self, distances: &[f64], powers: &mut Vec<f64>) {
+        powers.clear();
+        match self.propagation {
+            Propagation::TwoRayGround => powers.extend(distances.iter().map(|&d| self.ground(d))),
+            _ => powers.extend(distances.iter().map(|&d| self.power_at(d))),
         }
+    }
+
+    /// Both laws are worked out: a choice between numbers costs less than one between ways.
+    #[inline(always)]
+    fn ground(&self, distance: f64) -> f64 {
+        let (h2, d2) = (self.height * self.height, distance * distance);
+        let (near, far) = (self.friis(distance), self.power * h2 * h2 / (d2 * d2));
+        if distance * self.wavelength < 4.0 * PI * h2 { near } else { far }
+    }
+
+    /// Pt λ² / (4πd)².
+    #[inline(always)]
+    fn friis(&self, distance: f64) -> f64 {
         let m = self.wavelength / (4.0 * PI * distance);
-        self.power * m * m
+        if distance == 0.0 { self.power } else { self.power * m * m }
     }
 
     /// Up to which distance a signal arrives with at least this power; under shadowing all but one frame in a billion.

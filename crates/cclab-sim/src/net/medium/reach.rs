@@ -45,8 +45,10 @@ struct Moving {
     /// Where everybody was when last looked at, and who was near whom.
     places: Vec<Place>,
     candidates: Vec<Vec<u32>>,
-    /// The neighbours of the station that was asked for last.
+    /// The neighbours of the station that was asked for last; how far its candidates were, and what they got.
     list: Vec<Neighbour>,
+    distances: Vec<f64>,
+    powers: Vec<f64>,
     /// Until when each station is sure to be on its leg, and near its place.
     checks: BinaryHeap<Reverse<(Time, u32)>>,
 }
@@ -93,9 +95,9 @@ impl Reach {
             reach.begins.push(reach.lists.len());
         }
         if cursors.iter().any(Cursor::moves) {
-            let (candidates, list, checks) = Default::default();
+            let (candidates, list, distances, powers, checks) = Default::default();
             let legs = vec![Straight::default(); cursors.len()];
-            let mut moving = Moving { cursors, legs, places, candidates, list, checks };
+            let mut moving = Moving { cursors, legs, places, candidates, list, distances, powers, checks };
             moving.look(Time::ZERO, range);
             reach.moving = Some(moving);
         }
@@ -113,7 +115,7 @@ impl Reach {
         if power < self.weakest {
             return None;
         }
-        Some(Neighbour { station, delay: delay(distance), power })
+        Some(Neighbour { station, delay: delay(distance).0 as u32, power })
     }
 
     /// Those that may sense a station at `now`, which is not before the last call.
@@ -125,17 +127,23 @@ impl Reach {
         &self.lists[self.begins[station]..self.begins[station + 1]]
     }
 
-    /// Finds the neighbours of the moment.
+    /// Finds the neighbours of the moment, one quantity of all candidates after the other, as processors like it.
     fn locate(&mut self, now: Time, station: usize) -> &[Neighbour] {
         let Some(mut moving) = self.moving.take() else { return &[] };
         moving.check(now, self.range);
-        let Moving { legs, candidates, list, .. } = &mut moving;
-        let at = now.0 as f64;
+        let Moving { legs, candidates, list, distances, powers, .. } = &mut moving;
+        let (at, candidates) = (now.0 as f64, &candidates[station][..]);
         let from = legs[station].at(at);
+        distances.clear();
+        distances.extend(candidates.iter().map(|&to| from.distance(legs[to as usize].at(at))));
+        self.radio.powers_at(distances, powers);
         list.clear();
-        list.reserve(candidates[station].len());
-        let found = candidates[station].iter().map(|&to| self.neighbour(to, from, legs[to as usize].at(at)));
-        found.for_each(|neighbour| list.extend(neighbour));
+        list.reserve(candidates.len());
+        for ((&station, &distance), &power) in candidates.iter().zip(&*distances).zip(&*powers) {
+            if power >= self.weakest && distance <= self.range {
+                list.push(Neighbour { station, delay: delay(distance).0 as u32, power });
+            }
+        }
         &self.moving.insert(moving).list
     }
 
