@@ -120,10 +120,10 @@ class Simulation:
         """The result: tables by name, each a dict of columns, and what is one value of the run.
 
         Tables and columns are those of `schema`; ``background`` and ``fct`` where there is background traffic,
-        ``packets`` where the scenario asks for them. A column is a numpy array (a list unless `arrays`: then
-        numpy is not loaded), or of text a list; of text that repeats the places in a list (2^32 - 1 is none), and the list. The columns of ``runs`` are values: ``jain``,
-        ``simulated_s``, ``events`` and so on. Beside them ``seed`` (int), ``capture`` (bytes or None), ``digest`` (hex
-        hash of every number in the result).
+        ``packets`` where the scenario asks for them. A column is a numpy array (a list unless `arrays`: then numpy is
+        not loaded), or of text a list; of text that repeats the places in a list (2^32 - 1 is none), and the list. The
+        columns of ``runs`` are values: ``jain``, ``simulated_s``, ``events`` and so on. Beside them ``seed`` (int),
+        ``capture`` (bytes or None), ``digest`` (hex hash of every number in the result).
         """
 
 class Law:
