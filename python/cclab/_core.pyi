@@ -77,6 +77,32 @@ def events() -> str:
 def example() -> str:
     """A commented example scenario, as TOML."""
 
+class Emulate:
+    """Programs with links between them; they end when this is deleted. On Linux only."""
+
+    def __init__(self, scenario_json: str, seed: int, command: list[str], serve: str | None) -> None:
+        """Make the hosts, start `serve` at the destination and, when it listens, `command` at the source.
+
+        Raises:
+            cclab.RunError: this process may not, or a program cannot be started.
+        """
+    def wait(self) -> tuple[int | None, tuple[float, list[int], list[float], list[int]]]:
+        """Wait without the GIL until the command ends or the next sample is due; its exit status if it has ended.
+
+        And since the start in s, to the server and to the client each: bytes that came through, one-way delays in s,
+        packets that wait.
+        """
+    def tell(self, interrupt: bool) -> None:
+        """Interrupt the command as Ctrl-C does, or ask it to end."""
+    def finish(self) -> dict[str, Any]:
+        """The result as that of a `Live`, and ``flaw``, what is wrong with its stamp if anything.
+
+        Raises:
+            cclab.RunError: a device failed, or it was stopped.
+        """
+    def stop(self) -> None:
+        """End it now."""
+
 class Live:
     """One live run in progress; it ends when this is deleted. On Linux only."""
 

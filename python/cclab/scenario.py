@@ -255,8 +255,8 @@ class Scenario:
         self._checked: dict[str, Any] = json.loads(_core.check(_encode(self._data)))
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """The scenario in a TOML file.
+    def load(cls, path: str | Path, default: Mapping[str, Any] | None = None) -> Self:
+        """The scenario in a TOML file, with the fields of `default` that it has not.
 
         Raises:
             ScenarioError: it cannot be read, is not TOML, or has mistakes.
@@ -269,7 +269,7 @@ class Scenario:
             raise ScenarioError(f"{path}: not a text file in UTF-8") from None
         except OSError as error:
             raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
-        return cls._of(json.loads(_core.parse_toml(text)), Path(path).parent)
+        return cls._of({**(default or {}), **json.loads(_core.parse_toml(text))}, Path(path).parent)
 
     @classmethod
     def from_toml(cls, text: str) -> Self:

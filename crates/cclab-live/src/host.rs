@@ -10,8 +10,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
 
 /// One end of a wire that somebody else lays.
 #[derive(Clone, Copy, Debug)]
@@ -87,12 +89,51 @@ impl Host {
         })
     }
 
-    /// Starts a program inside this host.
+    /// Starts a program inside this host, in a PID namespace of its own: with the program ends everything that it started.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        self.enter(|| command.spawn())
+    pub fn spawn(&self, mut command: Command) -> io::Result<Program> {
+        let namespace = self.namespace.try_clone()?;
+        let ((tell, told), (end, ended)) = (channel(), channel());
+        let mut start = move || {
+            setns(&namespace, CloneFlags::CLONE_NEWNET)?;
+            unshare(CloneFlags::CLONE_NEWPID)?;
+            sys::contained(&mut command).spawn()
+        };
+        // (a thread that stays: the program ends when its parent does, and that is a thread)
+        let thread = std::thread::Builder::new().name("program".into()).spawn(move || match start() {
+            Ok(mut child) => {
+                let _ = tell.send(Ok(child.id()));
+                let status = child.wait().ok().and_then(|status| status.code());
+                let _ = end.send(status.unwrap_or(128 + libc::SIGKILL)); // it dies of that alone
+            }
+            Err(error) => {
+                let _ = tell.send(Err(error));
+            }
+        })?;
+        let id = told.recv().expect("the thread tells")?;
+        Ok(Program { id, ended, thread: Some(thread) })
+    }
+
+    /// Whether somebody in it waits for connections or datagrams.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn listens(&self) -> io::Result<bool> {
+        let read = |name: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{name}"));
+        let names = ["tcp", "tcp6", "udp", "udp6"];
+        let tables = self
+            .enter(|| names.into_iter().map(|name| read(name).or(Ok(String::new()))).collect::<io::Result<Vec<_>>>())?;
+        Ok(tables.iter().any(|table| has_listener(table)))
+    }
+
+    /// Makes its first interface the way to everywhere.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn add_default_route(&self) -> io::Result<()> {
+        self.enter(|| sys::set_default_route(&UdpSocket::bind("0.0.0.0:0")?, "tun0"))
     }
 
     /// Packets that its interfaces had no room for.
@@ -110,6 +151,50 @@ impl Host {
     pub fn count(&self, names: &[&str]) -> io::Result<u64> {
         Ok(counters(&read(&self.netstat)?, names))
     }
+}
+
+/// A program in a host, killed with all that it started when this is dropped.
+#[derive(Debug)]
+pub struct Program {
+    id: u32,
+    ended: Receiver<i32>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Program {
+    /// Waits until it ends, but no longer than this; its exit status, 128 and the signal if that killed it. Told once.
+    pub fn wait(&self, longest: std::time::Duration) -> Option<i32> {
+        self.ended.recv_timeout(longest).ok()
+    }
+
+    /// Asks all of it to be interrupted, or to end.
+    pub fn tell(&self, to: Tell) {
+        self.send(if to == Tell::Interrupt { libc::SIGUSR1 } else { libc::SIGTERM });
+    }
+
+    fn send(&self, signal: i32) {
+        if self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            sys::send_signal(self.id, signal);
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.send(libc::SIGKILL);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a program is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// As Ctrl-C does (SIGINT).
+    Interrupt,
+    /// SIGTERM.
+    End,
 }
 
 /// Runs `make` in a thread of its own, which is thrown away together with the namespace it was in.
@@ -131,6 +216,20 @@ fn tx_dropped(dev: &str) -> u64 {
     dev.lines().filter_map(of_line).sum()
 }
 
+/// Whether a table of `/proc/net` has a TCP socket that listens, or a UDP socket bound to a port that the kernel did not choose.
+fn has_listener(table: &str) -> bool {
+    let is_one = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let port = fields.get(1)?.rsplit_once(':')?.1;
+        Some(match *fields.get(3)? {
+            "0A" => true,
+            "07" => u16::from_str_radix(port, 16).ok()? < 32_768,
+            _ => false,
+        })
+    };
+    table.lines().skip(1).any(|line| is_one(line) == Some(true))
+}
+
 /// The sum of these counters in `/proc/net/netstat`, where a line of names stands above one of values.
 fn counters(netstat: &str, names: &[&str]) -> u64 {
     let lines: Vec<&str> = netstat.lines().collect();
@@ -141,6 +240,20 @@ fn counters(netstat: &str, names: &[&str]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_listens() {
+        let table = |port: &str, state: &str| {
+            format!(
+                "  sl  local_address rem_address   st tx_queue\n   0: 02004D0A:{port} 00000000:0000 {state} 00000000:00000000\n"
+            )
+        };
+        assert!(has_listener(&table("1F40", "0A")), "TCP, LISTEN");
+        assert!(!has_listener(&table("1F40", "01")), "connected");
+        assert!(has_listener(&table("0009", "07")), "UDP");
+        assert!(!has_listener(&table("C350", "07")), "an ephemeral port");
+        assert!(!has_listener("  sl  local_address rem_address   st\n"));
+    }
 
     #[test]
     fn what_the_kernel_counts() {

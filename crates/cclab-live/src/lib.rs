@@ -13,6 +13,7 @@
 //!  stamp      how good a run was
 //!  bpf        laws of the user's own, in the kernel (feature `bpf`)
 //!  run        a scenario, from its hosts to its tables
+//!  emulate    any programs in the place of its senders and receivers
 //! ```
 //!
 //! Nothing here has a name in the file system, and the hosts end with the process.
@@ -22,6 +23,7 @@
 pub mod bpf;
 pub mod check;
 pub mod clock;
+pub mod emulate;
 pub mod host;
 mod ip;
 mod netlink;
@@ -32,7 +34,8 @@ mod sys;
 pub mod transfer;
 pub mod watch;
 
-pub use host::{Host, Interface, Sysctls};
+pub use emulate::Emulation;
+pub use host::{Host, Interface, Program, Sysctls, Tell};
 pub use run::Run;
 pub use stamp::Stamp;
 pub use sys::TcpInfo;
@@ -63,6 +66,14 @@ pub enum Error {
         what: String,
         /// What the kernel said.
         error: io::Error,
+    },
+    /// A program cannot be started, or does not stay.
+    #[error("{program}: {error}")]
+    Program {
+        /// Its command.
+        program: String,
+        /// What was wrong.
+        error: String,
     },
     /// A flow never had its connection, or lost it.
     #[error("flow {flow}: {error}")]

@@ -243,7 +243,7 @@ fn allow_descriptors() {
 }
 
 /// The largest IP packet of a flow: what its hosts' interfaces carry.
-fn packet_size(flow: &Flow) -> u32 {
+pub(crate) fn packet_size(flow: &Flow) -> u32 {
     match &flow.traffic {
         Traffic::Tcp { config, .. } => {
             let options = [(config.timestamps, 12), (config.multipath, DSS_DATA)];
@@ -254,7 +254,7 @@ fn packet_size(flow: &Flow) -> u32 {
 }
 
 /// What the hosts of such a flow are told.
-fn sysctls(traffic: &Traffic) -> Sysctls {
+pub(crate) fn sysctls(traffic: &Traffic) -> Sysctls {
     let Traffic::Tcp { config, .. } = traffic else { return Vec::new() };
     let flag = |on: bool| u8::from(on).to_string();
     let mut all = vec![

@@ -9,6 +9,8 @@ use std::mem::{size_of, zeroed};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// From `linux/if_tun.h`, which libc has under another type on some machines.
 const TUNSETIFF: c_ulong = 0x4004_54ca;
@@ -269,4 +271,69 @@ pub fn own_user_namespace() -> Result<()> {
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+/// What goes to any address leaves by this interface of the namespace of `socket`.
+pub fn set_default_route(socket: &impl AsRawFd, interface: &str) -> Result<()> {
+    let name = CString::new(interface)?;
+    // SAFETY: an rtentry is plain numbers and pointers that may be null.
+    let mut route: libc::rtentry = unsafe { zeroed() };
+    route.rt_dst.sa_family = libc::AF_INET as _;
+    route.rt_genmask.sa_family = libc::AF_INET as _;
+    route.rt_flags = libc::RTF_UP;
+    route.rt_dev = name.as_ptr().cast_mut();
+    // SAFETY: the kernel reads an rtentry and the name, which outlive the call.
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCADDRT as _, &raw mut route) })?;
+    Ok(())
+}
+
+/// `command`, started by a thread that has unshared its PID namespace, has a parent in that: the first process there, with which the
+/// kernel takes away all others. It ends with the program, whose exit status it has, and with the thread. SIGTERM, and SIGINT
+/// where it is sent SIGUSR1, it passes on to all.
+pub fn contained(command: &mut Command) -> &mut Command {
+    let divide = || {
+        // SAFETY: between fork and exec there are system calls alone, and nothing is allocated.
+        unsafe {
+            checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+            match checked(libc::fork())? {
+                0 => Ok(()),
+                program => wait_for(program),
+            }
+        }
+    };
+    // SAFETY: as above.
+    unsafe { command.pre_exec(divide) }
+}
+
+/// The rest of the life of the first process.
+///
+/// # Safety
+/// Nobody else has open files or signals in this process.
+unsafe fn wait_for(program: libc::pid_t) -> ! {
+    extern "C" fn pass_on(signal: c_int) {
+        // SAFETY: a system call; all but this process.
+        unsafe { libc::kill(-1, if signal == libc::SIGUSR1 { libc::SIGINT } else { signal }) };
+    }
+    let pass_on = pass_on as *const () as libc::sighandler_t;
+    // SAFETY: system calls; what the terminal says it says to the program, too.
+    unsafe {
+        libc::signal(libc::SIGINT, libc::SIG_IGN);
+        libc::signal(libc::SIGQUIT, libc::SIG_IGN);
+        libc::signal(libc::SIGTERM, pass_on);
+        libc::signal(libc::SIGUSR1, pass_on);
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0);
+        loop {
+            let mut status = 0;
+            if libc::waitpid(-1, &raw mut status, 0) == program {
+                let ended = libc::WIFEXITED(status);
+                libc::_exit(if ended { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) });
+            }
+        }
+    }
+}
+
+/// Sends a signal to a child that nobody has waited for yet.
+pub fn send_signal(child: u32, signal: c_int) {
+    // SAFETY: a system call.
+    unsafe { libc::kill(child as libc::pid_t, signal) };
 }

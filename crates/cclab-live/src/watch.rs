@@ -27,7 +27,9 @@ pub struct Watch {
     /// The same over the whole run, duplicates included.
     pub arrived: u64,
     rtt: Option<Duration>,
-    track: Track,
+    owd: Duration,
+    /// Of one connection; `None` where there is more than one.
+    track: Option<Track>,
 }
 
 impl Watch {
@@ -43,8 +45,14 @@ impl Watch {
             finished: None,
             arrived: 0,
             rtt: None,
-            track: Track::default(),
+            owd: Duration::ZERO,
+            track: Some(Track::default()),
         }
+    }
+
+    /// Whatever goes one way, measured `from` .. `to`.
+    pub fn one_way(from: Time, to: Time) -> Watch {
+        Watch { track: None, ..Watch::new(from, to, None) }
     }
 
     fn is_measured(&self, now: Time) -> bool {
@@ -54,8 +62,8 @@ impl Watch {
     /// A packet left the source.
     pub(crate) fn sent(&mut self, now: Time, packet: &Parsed) {
         self.data_sent += u64::from(packet.payload > 0 && self.is_measured(now));
-        if let Some((seq, _, flags)) = packet.tcp {
-            self.track.sent(now, seq, packet.payload, flags);
+        if let (Some(track), Some((seq, _, flags))) = (&mut self.track, packet.tcp) {
+            track.sent(now, seq, packet.payload, flags);
         }
     }
 
@@ -64,20 +72,22 @@ impl Watch {
         let is_measured = self.is_measured(now);
         if packet.forward {
             self.arrived += u64::from(packet.payload());
+            self.owd = now - packet.left;
             if packet.payload() > 0 && is_measured {
                 self.destination.data(now, packet);
                 self.payload_arrived += u64::from(packet.payload());
             }
         } else if let Some((_, ack, flags)) = ip::parse(bytes).and_then(|parsed| parsed.tcp)
             && flags & ACK != 0
+            && let Some(track) = &mut self.track
         {
-            if let Some(rtt) = self.track.acked(now, ack, ip::first_sack(bytes)) {
+            if let Some(rtt) = track.acked(now, ack, ip::first_sack(bytes)) {
                 self.rtt = Some(rtt);
                 if is_measured {
                     self.source.delay.record(rtt);
                 }
             }
-            if self.finished.is_none() && self.size.is_some_and(|size| self.track.acked > size) {
+            if self.finished.is_none() && self.size.is_some_and(|size| track.acked > size) {
                 self.finished = Some(now);
             }
         }
@@ -87,6 +97,7 @@ impl Watch {
     pub(crate) fn show(&self, board: &FlowBoard) {
         board.arrived.store(self.arrived, Relaxed);
         board.rtt_ns.store(self.rtt.map_or(0, |rtt| rtt.0), Relaxed);
+        board.owd_ns.store(self.owd.0, Relaxed);
         board.finished_ns.store(self.finished.map_or(u64::MAX, |at| at.0), Relaxed);
     }
 }
@@ -170,6 +181,8 @@ pub struct FlowBoard {
     pub arrived: AtomicU64,
     /// Latest RTT; 0 before the first.
     pub rtt_ns: AtomicU64,
+    /// One-way delay of the latest packet to the destination; 0 before the first.
+    pub owd_ns: AtomicU64,
     /// When the last byte of a transfer was acknowledged; the largest number before that.
     pub finished_ns: AtomicU64,
 }

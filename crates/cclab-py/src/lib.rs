@@ -35,7 +35,7 @@ mod _core {
     use crate::law::Law;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::live::{Live, live_check, live_lacks, live_round_trips};
+    use crate::live::{Emulate, Live, live_check, live_lacks, live_round_trips};
     #[pymodule_export]
     use crate::python_law::{Base, register_law};
     #[pymodule_export]

@@ -1,7 +1,7 @@
 //! A live run in progress.
 
 use crate::{error, run};
-use cclab_live::Run;
+use cclab_live::{Emulation, Run, Tell};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Mutex, PoisonError};
@@ -41,6 +41,72 @@ impl Live {
         let out = run::taken_over(py, result, run::array)?;
         out.set_item("seed", self.seed)?;
         out.set_item("stamp", stamp.json().to_string())?;
+        Ok(out)
+    }
+
+    /// End it now.
+    fn stop(&self, py: Python<'_>) {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(run));
+    }
+}
+
+/// Programs with links between them; they end when this is deleted.
+#[pyclass(module = "cclab._core")]
+pub struct Emulate {
+    /// `None` once it is finished.
+    run: Mutex<Option<Emulation>>,
+    seed: u64,
+}
+
+/// Since the start in s; bytes that came through to the server and to the client, one-way delays in s, packets that wait.
+type Standing = (f64, [u64; 2], [f64; 2], [u64; 2]);
+
+#[pymethods]
+impl Emulate {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        scenario_json: &str,
+        seed: u64,
+        command: Vec<String>,
+        serve: Option<String>,
+    ) -> PyResult<Emulate> {
+        error::guard(py, || {
+            let scenario = error::scenario_from_json(scenario_json)?;
+            let start = || Emulation::start(&scenario, seed, &command, serve.as_deref());
+            Ok(Emulate { run: Mutex::new(Some(py.detach(start).map_err(error::run)?)), seed })
+        })
+    }
+
+    /// Wait for the command, until the next sample at most: its exit status if it has ended, and how everything stands.
+    fn wait(&self, py: Python<'_>) -> PyResult<(Option<i32>, Standing)> {
+        error::guard(py, || {
+            py.detach(|| {
+                let mut place = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+                let run = place.as_mut().ok_or_else(over)?;
+                let status = run.wait(run.interval());
+                let look = run.look();
+                Ok((status, (look.time_s, look.arrived_bytes, look.delay_s, look.queue_packets)))
+            })
+        })
+    }
+
+    /// Interrupt the command as Ctrl-C does, or ask it to end.
+    fn tell(&self, interrupt: bool) {
+        if let Some(run) = &*self.run.lock().unwrap_or_else(PoisonError::into_inner) {
+            run.tell(if interrupt { Tell::Interrupt } else { Tell::End });
+        }
+    }
+
+    /// The result as of a run, with `flaw`, what is wrong with its stamp if anything.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(over)?;
+        let (result, stamp) = error::guard(py, || py.detach(|| run.finish()).map_err(error::run))?;
+        let out = run::taken_over(py, result, run::array)?;
+        out.set_item("seed", self.seed)?;
+        out.set_item("stamp", stamp.json().to_string())?;
+        out.set_item("flaw", stamp.flaw())?;
         Ok(out)
     }
 

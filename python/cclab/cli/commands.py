@@ -12,6 +12,7 @@ import click
 
 from cclab.backends import BACKENDS
 from cclab.cli.compare import compare
+from cclab.cli.emulate import emulate
 from cclab.cli.live import live
 from cclab.cli.model import model
 from cclab.cli.trace import trace
@@ -204,6 +205,7 @@ def describe(name: str) -> None:
 
 cli.add_command(model)
 cli.add_command(live)
+cli.add_command(emulate)
 cli.add_command(trace)
 
 

@@ -471,6 +471,11 @@ impl Link {
         self.measured.queue_max = self.backlog(now).0;
     }
 
+    /// The measured interval ends, before its time.
+    pub(super) fn end(&mut self, now: Time) {
+        self.to = now;
+    }
+
     /// Packets and bytes waiting at `now`.
     pub(super) fn backlog(&mut self, now: Time) -> (u64, u64) {
         if let Way::Served(served) = &self.way {

@@ -591,6 +591,16 @@ impl Network {
         }
     }
 
+    /// The run is over, before its time. (Of a queue that decides at once, what waits for its service then counts as sent.)
+    pub fn end(&mut self, now: Time) {
+        self.interval.1 = now.min(self.interval.1);
+        for hop in &mut self.links {
+            if let Hop::Link(link) = hop {
+                link.end(self.interval.1);
+            }
+        }
+    }
+
     /// A flow is over.
     pub fn end_measuring(&mut self, now: Time, flow: usize) {
         let to = &mut self.measured[flow].1;
