@@ -16,8 +16,8 @@ from cclab import algorithms, registry
 from conftest import CLAB, in_a_process, write
 
 COMMANDS = [
-    "init", "run", "list", "describe", "model", "trace", "reproduce", "validate", "report", "plot", "sweep", "query", "export", "script",
-    "bench",
+    "init", "run", "list", "describe", "model", "live", "emulate", "trace", "reproduce", "validate", "report", "plot", "sweep", "compare",
+    "query", "export", "script", "bench",
 ]  # fmt: skip
 
 
@@ -182,7 +182,7 @@ def test_a_bad_scenario_in_a_process_of_its_own(tmp_path, mistake):
         (["run", "/"], "cannot be read"),
         (["run"], "Missing argument"),
         (["run", "x.toml", "--seed", "-1"], "--seed"),
-        (["run", "x.toml", "--backend", "live"], "'live' is not"),
+        (["run", "x.toml", "--backend", "dead"], "'dead' is not"),
         (["rnu"], 'There is no command "rnu". Did you mean "run"?'),
         (["list", "flows"], "'flows' is not one of"),
         (["describe", "cubik"], 'did you mean "cubic"?'),

@@ -79,7 +79,7 @@ fn calls_return_what_and_when_the_script_says() {
         ),
         ("+0 poll([{fd=3}], 1, 0) = 0\n", 7, "not supported: the system call poll"),
         ("+0 > udp (10)\n", 7, "not supported: udp packets"),
-        ("+0 `sysctl -q net.ipv4.tcp_sack=x`\n", 7, "net.ipv4.tcp_sack: \"x\" is not a whole number"),
+        ("+0 `sysctl -q net.ipv4.tcp_sack=x`\n", 7, "net.ipv4.tcp_sack: \"x\" is not a whole number from 0 to 1"),
     ] {
         assert_eq!(report(more), (Some(line), message.to_owned()), "{more}");
     }
