@@ -122,7 +122,7 @@ def measure_kernel(context: Context, made: Sequence[Scenario], runs: int) -> lis
         mbps = float(str(s.to_dict()["network"]["rate"]).split()[0])
         groups.setdefault(max(1, min(8, int(most / mbps))), []).append(s)
     found = []
-    for workers, of in sorted(groups.items()):
+    for workers, of in sorted(groups.items(), reverse=True):
         jobs = [(s, seed) for seed in range(1, runs + 1) for s in of]
         got = context.run(jobs, measure, keep="agreement-live/1", backend="live", workers=workers, tries=3)
         found += [(s.name, values) for (s, _), values in zip(jobs, got, strict=True) if values is not None]
