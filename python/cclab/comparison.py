@@ -172,9 +172,9 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        """`differs` if anything does; else `cannot tell` if anything cannot be told; else `agrees`."""
-        given = {row.verdict for row in self.rows}
-        return next((v for v in ("differs", "cannot tell") if v in given), "agrees")
+        """`differs` if anything does; else `cannot tell` if anything cannot be or has no partner; else `agrees`."""
+        given = {row.verdict for row in self.rows} | ({stats.CANNOT_TELL} if self.left_out else set())
+        return next((v for v in (stats.DIFFERS, stats.CANNOT_TELL) if v in given), stats.AGREES)
 
     def frame(self) -> pl.DataFrame:
         """The rows as a table of numbers."""
@@ -413,8 +413,9 @@ def _rows(
     for key, x in ours.items():
         if key in theirs:
             y = theirs[key]
-            together = x.keys() == y.keys()
-            both = [x[seed] for seed in x], [y[seed] for seed in (x if together else y)]
+            shared = [seed for seed in x if seed in y]
+            together = len(shared) == min(len(x), len(y))
+            both = [x[seed] for seed in (shared if together else x)], [y[seed] for seed in (shared if together else y)]
             rows.append(
                 judge(
                     *both, paired=together, within=within, deviations=deviations,

@@ -116,6 +116,16 @@ def test_what_only_one_has_is_told() -> None:
         compare(side("a", flows(f=[1])), side("b", flows(g=[1])), ["goodput"])
 
 
+def test_what_has_no_partner_is_no_agreement() -> None:
+    a, b = flows(f=[1, 1, 1], g=[1, 1, 1]), flows(f=[1, 1, 1])
+    assert compare(side("a", a), side("b", b), ["goodput"]).verdict == "cannot tell"
+
+
+def test_seeds_that_both_have_are_pairs() -> None:
+    row = one(flows(f=[5.8, 7.0, 7.2, 9.9, 3.0]), flows(f=[5.8, 7.0, 7.2]))
+    assert (row.verdict, row.difference.value, row.difference.n) == ("agrees", 0, 3)
+
+
 def test_an_unknown_quantity_names_those_there_are() -> None:
     with pytest.raises(UnknownNameError, match="there are: goodput, completion time"):
         compare(side("a", flows(f=[1])), side("b", flows(f=[1])), ["speed"])
@@ -167,3 +177,8 @@ def test_results_are_compared_and_drawn(sweeps, capsys) -> None:
     assert "cannot tell" in page
     assert "<svg" in page
     assert pl.read_csv(sweeps / "page" / "comparison.csv").height == 3
+    assert run_cli(["compare", "r1", "r2", "--out", "page"]) == 3  # an earlier one is replaced
+    for there in ("r1", "a"):  # a result and a sweep are not
+        assert run_cli(["compare", "r1", "r2", "--out", there]) == 2
+        assert f"{there}: holds something that is no comparison" in capsys.readouterr().err
+    assert run_cli(["compare", "r1", "r2", "--deviations", "nan"]) == 2

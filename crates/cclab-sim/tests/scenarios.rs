@@ -314,7 +314,7 @@ const BAD: &[(&str, &str)] = &[
     ("name = 5", "name: 5 is not a name: text on one line, 1 to 200 characters"),
     (
         "durations = '5 s'",
-        r#"durations: unknown field (did you mean "duration"?); allowed: traces, name, duration, warmup, seed, max_events, network, background, flows, record"#,
+        r#"durations: unknown field (did you mean "duration"?); allowed: traces, profile, sysctl, name, duration, warmup, seed, max_events, network, background, flows, record"#,
     ),
     ("duration = 5", r#"duration: 5 has no unit; write e.g. "40 ms""#),
     ("duration = '0 s'", r#"duration: "0 s" is too small; at least "1 ns""#),
@@ -357,11 +357,11 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "network.rates = '5 Mbit/s'",
-        r#"network.rates: unknown field (did you mean "rate"?); allowed: topology, trace, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access, wifi"#,
+        r#"network.rates: unknown field (did you mean "rate"?); allowed: topology, trace, rate, rtt, delay, tunnel, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access, wifi"#,
     ),
     (
         "network.hops = 3",
-        "network.hops: unknown field; allowed: topology, trace, rate, rtt, delay, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access, wifi",
+        "network.hops: unknown field; allowed: topology, trace, rate, rtt, delay, tunnel, queue, overhead, duplicate, loss, jitter, reorder, schedule, reverse, access, wifi",
     ),
     ("network.queue = '1 BDP'", r#"network.queue: "1 BDP" is not a table"#),
     (

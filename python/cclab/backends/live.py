@@ -131,6 +131,8 @@ def _beyond_in_flows(flows: list[dict[str, Any]]) -> Iterator[str]:
                 plain[law] = _plain(law) | _PLAIN_SESSION
             yield from _beyond_in_law(where, flow, plain[law])
             yield from _beyond_in_options(where, flow, plain[law])
+            if "paths" in flow and flow["receive_buffer"] != plain[law]["receive_buffer"]:
+                yield f"{where}.receive_buffer: a connection over several paths has no window to clamp; leave it out"
         elif flow["send_jitter"] != "0 s":
             yield f"{where}.send_jitter: a real host takes the time that it takes"
 

@@ -145,7 +145,8 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
             console.show(part)
     if remark := backends.find(backend).remark(result):
         console.note(remark)
-    console.note(f"{result.engine['simulated_s']:g} s simulated in {result.engine['wall_s']:.2f} s.")
+    how = "of real time" if backend == "live" else "simulated"
+    console.note(f"{result.engine['simulated_s']:g} s {how} in {result.engine['wall_s']:.2f} s.")
     if out is not None:
         console.note(f"Kept in {out}. A page with figures: cclab report {out}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import click
@@ -45,6 +46,8 @@ def compare(
     chosen = quantities or comparison.BY_DEFAULT
     if quantities == ("all",):
         chosen = tuple(q.name for q in comparison.QUANTITIES)
+    if not math.isfinite(deviations):
+        raise click.UsageError(f"--deviations: {deviations} is not a number from 0 on")
     found = comparison.compare(a, b, chosen, within=within, deviations=deviations)
     if out is not None:
         from cclab.report import write_comparison

@@ -61,7 +61,13 @@ def make(model: str, seed: int, duration: float, rate: float | None, out: Path |
     What each does, with its sources: docs/guides/traces.md.
     """
     from cclab import folders, traces
+    from cclab.errors import ScenarioError
 
+    if out is not None and out.is_file():
+        try:
+            traces.load(out)
+        except ScenarioError:
+            raise click.UsageError(f"{out} is there already, and is no trace; name another file.") from None
     text = traces.generate(model, seed=seed, duration_s=duration, most_bps=rate)
     if out is None:
         click.echo(text, nl=False)

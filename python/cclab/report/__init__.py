@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from cclab import folders, published, results
+from cclab import backends, folders, published, results
 from cclab.console import as_printed, number, percent
 from cclab.errors import ResultError
 from cclab.published.reproduce import interval, runs
@@ -89,8 +89,10 @@ def _run_page(folder: Path) -> str:
     of = result.connections
     ended = of["fct_s"].is_finite()
     early = int((ended & (of["measured_s"] <= 0)).sum())
+    kernel = backends.find("live").remark(result) if result.backend == "live" else None
     return _render(
         "run.html.j2",
+        kernel=kernel,
         result=result,
         sized=ended.any(),
         early=early,
@@ -170,16 +172,23 @@ def _sweep_page(folder: Path) -> str:
         rows=rows, figures=figures, failures=failures, identical=sweep.identical(study), early=sweep.early(study),
         scenario=study.scenario_toml(), again=folder.name,
         points_uri=_data_uri(_csv([columns, *rows]), "text/csv"), runs_uri=runs_uri,
-        version=results.versions()["cclab"],
+        version=results.versions()["cclab"], how=_HOW.get(study.backend, study.backend), live=study.backend == "live",
     )  # fmt: skip
+
+
+_HOW = {"sim": "simulated, packet by packet", "model": "closed formulas", "live": "measured in a kernel"}
 
 
 def write_comparison(found: Compared, folder: Path) -> Path:
     """Write the page of a comparison, with its table and its figure beside it.
 
     Raises:
-        OSError: the folder cannot be written.
+        ResultError: the folder holds anything but an earlier one.
+        OSError: it cannot be written.
     """
+    ours = {"comparison.csv", "comparison.svg", PAGE}
+    if folder.exists() and (others := sorted({p.name for p in folder.iterdir()} - ours)):
+        raise ResultError(f"{folder}: holds something that is no comparison ({others[0]}); name another folder")
     folder.mkdir(parents=True, exist_ok=True)
     chart, data = found.chart(), found.frame().write_csv().encode()
     headings, rows = found.cells()

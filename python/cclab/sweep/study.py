@@ -149,6 +149,11 @@ class Study:
         return self._design.name
 
     @property
+    def backend(self) -> str:
+        """What runs it."""
+        return self._design.backend
+
+    @property
     def parameters(self) -> list[str]:
         """Names of what is varied, columns of every table."""
         return self._design.parameters

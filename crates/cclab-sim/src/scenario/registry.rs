@@ -130,6 +130,7 @@ const LINK: &[Row] = &[
     ("jitter", "table", "none", "extra delay drawn per packet, order kept"),
     ("reorder", "table", "none", "packets held back so that later ones overtake them"),
     ("schedule", "list", "", "rate and delay from given times on"),
+    ("tunnel", "table", "none", "a connection, or datagrams, between its ends that carries the packets of all flows"),
     ("trace", "name", "none", "a file of opportunities to deliver, or of rate and delay over time, in their place"),
     ("reverse", "table", "", "fields of the reverse direction where it differs"),
 ];
