@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -61,7 +62,7 @@ def test_the_examples_govern_a_connection(law: str, left: tuple[float, float]) -
     assert result.flows["cc"][0] == f"bpf:{BUILT}/{law}.bpf.o"
     assert result.links["utilisation"][0] > 0.9
     assert left[0] - 0.03 <= left_by_a_loss(result) <= left[1] + 0.03
-    assert not [name for name in available().split() if name not in ("reno", "cubic", "bbr")]
+    assert f"_{os.getpid():x}_" not in available()  # other processes may have laws of theirs
 
 
 @needs_bpf
