@@ -371,11 +371,11 @@ def answer(rows: Sequence[Comparison], checks: Sequence[Check]) -> str:
 
 
 DIFFERENCES = [
-    "The thesis' Linux is our Linux 2.6 for Reno: growth per ACK, SACK by RFC 3517 and no probes give its 1, 5 and 10 %, and today's endpoint far more. CUBIC "
-    "and H-TCP fall behind their printed values at 5 and 10 %, so that the printed order (H-TCP, CUBIC, Reno) is not ours: at these losses windows are a few "
-    "segments, timers decide, and CUBIC grows as Reno would with a factor of 0.7. The thesis has one run a point and names no kernel to the digit.",
-    "The stall at 60 % of the ACKs is not ours, nor that of today's kernel: the printed 10⁻⁷ Mbit/s are of connections that hardly began. With growth per ACK and no "
-    "probes single runs do stall, which their intervals show.",
+    "The thesis' Linux is our Linux 2.6 for Reno: growth per ACK, SACK by RFC 3517 and no probes give its 1 % and come near its 5 and 10 %, and today's "
+    "endpoint has far more. CUBIC and H-TCP fall behind their printed values at 5 and 10 %, so that the printed order (H-TCP, CUBIC, Reno) is not ours, nor "
+    "today's kernel's; why is not found. The thesis has one run a point and names no kernel to the digit.",
+    "With the endpoint of then runs stall where the thesis has it, at 60 to 70 % of the ACKs, but not all of them: the printed 10⁻⁷ Mbit/s are of single "
+    "connections that hardly began. Today's endpoint does not stall there.",
 ]
 METHOD = [
     "Printed numbers are compared with a tolerance of 10 % (at least 0.1 Mbit/s): RTT, queue and kernel are not printed, so shape and order count more "
