@@ -88,7 +88,9 @@ def test_flows_of_several_laws_and_datagrams_share_a_link():
     ]
     result = run(scenario(duration="4 s", flows=flows, queue={"limit": "60 packets"}))
     cubic, reno, datagrams = result.rows("flows")
-    assert link(result)["utilisation"] > 0.95  # (what acknowledges the reverse flow travels there, too)
+    assert (
+        link(result)["utilisation"] > 0.9
+    )  # 0.95 to 1.00 here, 0.98 in the simulator; a loss late in slow start costs a part of three seconds
     assert cubic["throughput_bps"] > 5e6
     assert datagrams["throughput_bps"] == pytest.approx(3e6, rel=0.05)
     assert datagrams["cc"] == "udp"
