@@ -60,8 +60,10 @@ def test_bounds_are_those_of_the_study(analysis):
     assert verdict("data", 0.05, [5.0] * 3, [4.26] * 3) == stats.AGREES
     assert verdict("data", 0.10, [5.0] * 3, [1.0] * 3) == analysis.ORDER
     assert verdict("ack", 0.5, [5.0] * 3, [4.89] * 3) == stats.DIFFERS
-    assert verdict("ack", 0.8, [0.1, 5.0, 9.0], [0.2, 4.0, 8.0, 9.1]) == analysis.ALIKE
+    assert verdict("ack", 0.8, [9.0] * 3, [8.99, 9.0, 9.01]) == stats.AGREES
+    assert verdict("ack", 0.8, [0.1, 5.0, 9.0], [0.2, 4.0, 8.0, 9.1]) == stats.CANNOT_TELL
     assert verdict("ack", 0.8, [0.1, 0.2, 0.3], [7.0, 8.0, 8.5, 9.0, 9.1]) == stats.DIFFERS
+    assert verdict("ack", 0.8, [0.1, 0.2, 0.3], [7.0, 8.0, 9.0]) == stats.CANNOT_TELL, "p is at least 2/20"
 
 
 def flow(**options):
