@@ -173,6 +173,10 @@ def _session_table(result: Result) -> Table:
 
 
 def _law_table(result: Result) -> Table:
+    import polars as pl
+
+    from cclab.analysis.metrics import total_goodput_bps
+
     rows = result.flows
     made = table(
         f"{result.name}: {rows.height} flows", "Law", "|Flows", "|Goodput, all|(Mbit/s)", "|mean|(Mbit/s)",
@@ -181,8 +185,9 @@ def _law_table(result: Result) -> Table:
     for (law,), of in rows.group_by("cc", maintain_order=True):
         goodput = of["goodput_bps"] / 1e6
         sent, again = int(of["segments_sent"].sum()), int(of["segments_retransmitted"].sum())
+        total = rows.select(total_goodput_bps(result.warmup_s, pl.col("cc") == law) / 1e6).item()
         made.add_row(
-            str(law), number(of.height), number(goodput.sum()), number(goodput.mean()), number(goodput.min()),
+            str(law), number(of.height), number(total), number(goodput.mean()), number(goodput.min()),
             number(goodput.max()), percent(again / sent if sent else None), number(of["timeouts"].sum()),
             number(_ms(of["rtt_mean_s"].drop_nans().mean())),
         )  # fmt: skip
@@ -229,11 +234,8 @@ def _link_table(rows: list[dict[str, Any]]) -> Table:
 
 
 def _footing(result: Result) -> str:
-    sessions = result.rows("sessions")
-    paths = tuple(f"{row['label']}/" for row in sessions)
-    alone = [row for row in result.rows("flows") if not str(row["label"]).startswith(paths or "\0")]
-    of = [*alone, *sessions]  # connections: a session is one, its subflows none
-    jain = "" if len(of) < 2 or math.isnan(result.jain) else f"Jain's index {number(result.jain)}. "
+    of = result.connections.to_dicts()
+    jain = "" if math.isnan(result.fairness) else f"Jain's index {number(result.fairness)}. "
     if result.backend == "model":
         return f"{jain}Means by closed formulas, in which nothing is random: no seed changes them."
     early = sum(math.isfinite(row["fct_s"]) and row["measured_s"] <= 0 for row in of)

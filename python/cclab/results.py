@@ -213,10 +213,22 @@ class Result:
 
     @property
     def connections(self) -> pl.DataFrame:
-        """`label`, `measured_s`, `goodput_bps`, `fct_s` of connections: a session is one, subflows and tunnels none."""
+        """`label`, `cc`, `start_s`, `measured_s`, `goodput_bps`, `fct_s` of connections.
+
+        A session is one, subflows and tunnels are none.
+        """
         from cclab.analysis.metrics import connections, without_tunnels
 
         return connections(without_tunnels(self.flows, self.links), self.sessions)
+
+    @property
+    def fairness(self) -> float:
+        """`jain`, where it says something: of connections that were measured over the same time; else NaN."""
+        from cclab.analysis.metrics import were_together
+
+        of = self.connections
+        together = of.height > 1 and of.select(were_together(self.warmup_s)).item()
+        return self.jain if together else math.nan
 
     def summary(self) -> str:
         """Flows, sessions, background and links as text, or why there is nothing of them to tell."""

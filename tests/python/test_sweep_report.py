@@ -38,7 +38,8 @@ def test_figures_are_those_of_the_tables(swept):
     columns, rows = page_of.table(frame, study.parameters, metrics)
     assert len(rows) == 6
     runs = study.table("flows").filter(pl.col("network.queue.limit") == "5 packets", pl.col("flows.0.cc") == "cubic")
-    total = runs.group_by("seed").agg(pl.col("goodput_bps").sum())["goodput_bps"].mean() / 1e6
+    work = pl.col("delivered_bytes").sum() * 8e-6 / (2.0 - pl.col("start_s").min())  # they start within a while
+    total = runs.group_by("seed").agg(work.alias("work"))["work"].mean()
     assert rows[0][columns.index("Goodput of all connections (Mbit/s)")].startswith(f"{total:.3g}")
 
 
@@ -157,3 +158,46 @@ def test_transfers_that_did_not_end_are_told(small, tmp_path):
     short = sized(small, "500 kB", duration="1 s", warmup="0 s")
     cclab.Study(short).vary({"network.rtt": ["20 ms", "400 ms"]}).replicate(3).run(out=tmp_path / "s")
     assert "– (0 of 3)" in write_report(tmp_path / "s").read_text()
+
+
+def test_transfers_that_take_turns_carry_no_more_than_the_link(small, tmp_path):
+    """Rates of transfers are over times of their own: together it is the bytes from the first start to the last end."""
+    flows = [{"cc": "cubic", "size": "2 MB", "start": f"{start} s"} for start in (0, 2, 4)]
+    turns = small.replace({"duration": "20 s", "warmup": "0 s", "flows": flows})
+    study = cclab.Study(turns.replace({"record.samples": "off"})).vary({"network.rtt": ["20 ms", "40 ms"]})
+    study = study.run(out=tmp_path / "s")
+    frame, metrics, _ = page_of.per_run(study)
+    for row in frame.rows(named=True):
+        of = study.table("flows").filter(pl.col("network.rtt") == row["network.rtt"])
+        assert of["goodput_bps"].sum() > 10e6
+        assert row["goodput_bps"] == pytest.approx(6e6 * 8 / (of["start_s"] + of["fct_s"]).max())
+        assert row["goodput_bps"] < 10e6
+    assert "jain" not in [metric.column for metric in metrics], "over windows that are not the same"
+    result = turns.run(seed=1)
+    assert "Jain" not in result.summary()
+    result.save(tmp_path / "r")
+    assert "Jain" not in write_report(tmp_path / "r").read_text()
+
+
+def test_an_incast_is_told_by_its_work(small):
+    """64 answers of 100 kB: what the terminal gives for all of them is 6.4 MB over the time until the last is there."""
+    many = small.replace({"duration": "60 s", "warmup": "0 s"}).replace(
+        {"flows": [{"cc": "reno", "size": "100 kB", "count": 64}]}
+    )
+    result = many.run(seed=1)
+    of = result.flows
+    total = 64 * 100e3 * 8e-6 / ((of["start_s"] + of["fct_s"]).max() - of["start_s"].min())
+    assert f" {total:.3f} " in result.summary()
+    assert of["goodput_bps"].sum() > 2 * total * 1e6
+
+
+def test_the_warm_up_of_each_point_counts(small, tmp_path):
+    """Two flows that never end, one from the middle on: half of what the link carries is one's alone."""
+    flows = [{"cc": "reno"}, {"cc": "reno", "start": "20 s"}]
+    study = cclab.Study(small.replace({"duration": "40 s", "warmup": "1 s", "flows": flows}))
+    study = study.vary({"warmup": ["2 s", "25 s"]}).run(out=tmp_path / "s")
+    frame, _, _ = page_of.per_run(study)
+    early, late = frame.rows(named=True)
+    assert early["goodput_bps"] == pytest.approx(late["goodput_bps"], rel=0.02)
+    assert early["jain"] is None
+    assert late["jain"] == pytest.approx(study.table("runs")["jain"][1])

@@ -44,9 +44,9 @@ def connections(flows: pl.DataFrame, sessions: pl.DataFrame | None, by: Sequence
         by: What tells runs apart.
 
     Returns:
-        Columns of `by`, `label`, `measured_s`, `goodput_bps`, `fct_s`.
+        Columns of `by`, `label`, `cc`, `start_s`, `measured_s`, `goodput_bps`, `fct_s`.
     """
-    columns = [*by, "label", "measured_s", "goodput_bps", "fct_s"]
+    columns = [*by, "label", "cc", "start_s", "measured_s", "goodput_bps", "fct_s"]
     if sessions is None or not sessions.height:
         return flows.select(columns)
     of_session = pl.any_horizontal(*(pl.col("label").str.starts_with(f"{s}/") for s in sessions["label"].unique()))
@@ -57,6 +57,36 @@ def without_tunnels(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
     """Flows but the connections of tunnels, whose data are those of others: mouths among the links have their names."""
     mouths = [name for name in links["name"].unique() if name.startswith("tunnel-")]
     return flows.filter(~pl.col("label").is_in(mouths)) if mouths else flows
+
+
+def total_goodput_bps(warmup_s: float | pl.Expr, of: pl.Expr | None = None) -> pl.Expr:
+    """Goodput of all connections together: what was delivered from the first one's start to the last one's end.
+
+    Rates of transfers that took turns do not add up to what a link carried. An aggregate of a table as `connections`
+    gives it; null where nothing was measured.
+
+    Args:
+        warmup_s: When measuring begins, s.
+        of: Which connections count; the time is that of all.
+    """
+    measured = (pl.col("measured_s") > 0) & pl.col("goodput_bps").is_finite()
+    bits = (pl.col("goodput_bps") * pl.col("measured_s")).filter(measured if of is None else measured & of).sum()
+    return pl.when(measured.any()).then(bits / _span_s(warmup_s, measured))
+
+
+def were_together(warmup_s: float | pl.Expr) -> pl.Expr:
+    """Whether the TCP connections were measured over the same time, to a tenth of it: their shares may be compared.
+
+    An aggregate of a table as `connections` gives it.
+    """
+    measured = (pl.col("measured_s") > 0) & (pl.col("cc") != "udp")
+    return pl.col("measured_s").filter(measured).min() >= 0.9 * _span_s(warmup_s, measured)
+
+
+def _span_s(warmup_s: float | pl.Expr, measured: pl.Expr) -> pl.Expr:
+    begin = pl.max_horizontal(pl.col("start_s"), warmup_s).filter(measured)
+    end = begin + pl.col("measured_s").filter(measured)
+    return end.max() - begin.min()
 
 
 def jain(rates: Result | ArrayLike) -> float:

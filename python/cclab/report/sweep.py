@@ -14,7 +14,7 @@ import polars as pl
 
 from cclab.analysis import stats
 from cclab.analysis.metrics import connections as connections_of
-from cclab.analysis.metrics import without_tunnels
+from cclab.analysis.metrics import total_goodput_bps, were_together, without_tunnels
 from cclab.analysis.plots import Chart, look, styled
 from cclab.sweep import Study
 
@@ -72,16 +72,21 @@ def per_run(study: Study) -> tuple[pl.DataFrame, list[Metric], str]:
     connections = of_study(study)
     busiest = links.group_by("name", maintain_order=True).agg(pl.col("utilisation").fill_nan(None).mean())
     link = str(busiest.sort("utilisation", descending=True, nulls_last=True, maintain_order=True)["name"][0])
-    goodput = pl.col("goodput_bps").fill_nan(None)
-    total = connections.group_by(at, maintain_order=True).agg(
-        pl.when(goodput.count() > 0).then(goodput.sum()), pl.col("fct_s").mean()
+    warmup_s = pl.col("_warmup_s")
+    total = (
+        connections.join(study.warmups(), on=at)
+        .group_by(at, maintain_order=True)
+        .agg(
+            total_goodput_bps(warmup_s).alias("goodput_bps"), pl.col("fct_s").mean(), _together=were_together(warmup_s)
+        )
     )
     of_link = links.filter(pl.col("name") == link).select(
         *at, "utilisation", queue_s="sojourn_mean_s", loss=(pl.col("drops") + pl.col("losses")) / pl.col("arrived")
     )
     frame = runs.select(*at, "jain").join(total, on=at, how="left").join(of_link, on=at, how="left")
-    alone = connections.group_by(at).len()["len"].max() == 1
-    metrics = [metric for metric in METRICS if not (alone and metric.column == "jain")]
+    frame = frame.with_columns(jain=pl.when("_together").then("jain")).drop("_together")
+    unfair = connections.group_by(at).len()["len"].max() == 1 or frame["jain"].null_count() == frame.height
+    metrics = [metric for metric in METRICS if not (unfair and metric.column == "jain")]
     if connections["fct_s"].is_finite().any():
         metrics.insert(1, COMPLETION)
     else:

@@ -311,6 +311,26 @@ class Study:
             )
         return self._kept
 
+    def warmups(self) -> pl.DataFrame:
+        """The warm-up of each run, `_warmup_s`, beside parameters, replication and seed.
+
+        Raises:
+            ResultError: the study has not been run.
+        """
+        import polars as pl
+
+        from cclab.sweep import tables
+
+        seconds: dict[Any, float] = {}
+        column = []
+        for _, changes in self._design.points():
+            written = changes.get("warmup")
+            if written not in seconds:
+                seconds[written] = self._design.scenario_at(changes).resolved()["warmup_s"]
+            column += [seconds[written]] * len(self.seeds)
+        runs = tables.design(self._results()[1]).drop("_order", "key")
+        return runs.with_columns(pl.Series("_warmup_s", column, dtype=pl.Float64))
+
     def tables(self) -> list[str]:
         """Names of its tables."""
         from cclab.sweep import tables
