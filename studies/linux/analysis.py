@@ -192,7 +192,9 @@ def ranking(rows: list[Row]) -> list[tuple[Row, Row, bool]]:
 def comparison(row: Row) -> Comparison:
     """A row of comparison.csv."""
     theirs, ours = row.means[0], stats.mean(row.ours)
-    tolerance = "" if row.goodput == ORDER else f"±{row.bound:.3g} Mbit/s" + ("; differs by ranks" if row.ranked else "")
+    tolerance = (
+        "" if row.goodput == ORDER else f"±{row.bound:.3g} Mbit/s" + ("; differs by ranks" if row.ranked else "")
+    )
     note = "judged by order" if row.goodput == ORDER else ""
     verdict = stats.NOT_TESTED if row.goodput == ORDER else row.goodput
     low, high = (None, None) if math.isnan(ours.low) else (ours.low, ours.high)
