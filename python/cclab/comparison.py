@@ -7,8 +7,8 @@ are a pair, and a difference is judged by its interval.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from cclab.analysis import stats
 from cclab.analysis.stats import Estimate
 from cclab.errors import ResultError, UnknownNameError
 from cclab.results import Result
+from cclab.scenario import Scenario
 from cclab.sweep import Study
 from cclab.sweep.store import is_store
 
@@ -35,7 +36,7 @@ class Quantity:
 
     Attributes:
         name: For people, and to be chosen by.
-        table: Where it is: `"flows"` or `"links"`.
+        table: Where it is: `"flows"`, `"sessions"` or `"links"`.
         value: Of a row of that table.
         unit: Of what is shown.
         scale: Factor to that unit.
@@ -55,18 +56,24 @@ def _share(part: pl.Expr, column: str) -> pl.Expr:
 QUANTITIES = (
     Quantity("goodput", "flows", pl.col("goodput_bps"), "Mbit/s", 1e-6),
     Quantity("completion time", "flows", pl.col("fct_s"), "s"),
+    Quantity("goodput of a session", "sessions", pl.col("goodput_bps"), "Mbit/s", 1e-6),
+    Quantity("completion time of a session", "sessions", pl.col("fct_receiver_s"), "s"),
     Quantity("RTT mean", "flows", pl.col("rtt_mean_s"), "ms", 1e3),
     Quantity("RTT p50", "flows", pl.col("rtt_p50_s"), "ms", 1e3),
     Quantity("RTT p95", "flows", pl.col("rtt_p95_s"), "ms", 1e3),
     Quantity("segments resent", "flows", _share(pl.col("segments_retransmitted"), "segments_sent"), "%", 100.0),
     Quantity("timeouts", "flows", pl.col("timeouts"), "1"),
     Quantity("window mean", "flows", pl.col("cwnd_mean_segments"), "segments"),
+    Quantity("aggregation benefit", "sessions", pl.col("aggregation_benefit"), "1"),
     Quantity("utilisation", "links", pl.col("utilisation"), "%", 100.0),
     Quantity("queue mean", "links", pl.col("queue_mean_packets"), "packets"),
     Quantity("packets dropped or lost", "links", _share(pl.col("drops") + pl.col("losses"), "arrived"), "%", 100.0),
 )
 _SAID = {"agrees": "agree", "differs": "differ", "cannot tell": "cannot be told"}
-BY_DEFAULT = ("goodput", "completion time", "RTT mean", "segments resent")
+BY_DEFAULT = (
+    "goodput", "completion time", "goodput of a session", "completion time of a session", "RTT mean", "segments resent",
+)  # fmt: skip
+_TABLES = tuple(dict.fromkeys(q.table for q in QUANTITIES))
 
 
 @dataclass(frozen=True)
@@ -76,14 +83,26 @@ class Side:
     Attributes:
         name: For people: its folder, or its scenario.
         parameters: What was varied.
-        tables: `flows` and `links` over all runs, with the parameters and `seed`.
+        tables: `flows`, `sessions` and `links` over all runs, as far as there are any, with the parameters and `seed`.
         numbers: Of a published study instead: `item`, `metric`, `unit`, `mean`, `low`, `high`, `n` of each number.
+        about: What it is: `scenario` (of a published study its slug), `backend`, `seeds`, `versions`.
     """
 
     name: str
     parameters: tuple[str, ...]
     tables: dict[str, pl.DataFrame]
     numbers: pl.DataFrame | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def said(self) -> str:
+        """What it is, in a line."""
+        if not self.about:
+            return self.name
+        parts = [self.about["scenario"], self.about["backend"]]
+        if seeds := self.about["seeds"]:
+            parts.append(f"seed{'s' if len(seeds) > 1 else ''} {ranges(seeds)}")
+        parts += [f"{what} {version}" for what, version in self.about["versions"].items()]
+        return f"{self.name}: {', '.join(parts)}"
 
 
 def side(of: Side | Result | Study | str | Path) -> Side:
@@ -95,23 +114,47 @@ def side(of: Side | Result | Study | str | Path) -> Side:
     if isinstance(of, Side):
         return of
     if isinstance(of, Result):
-        seed = pl.lit(of.seed).alias("seed")
-        return Side(of.name, (), {name: getattr(of, name).with_columns(seed) for name in ("flows", "links")})
+        seed = pl.lit(of.seed, pl.UInt64).alias("seed")
+        tables = {name: getattr(of, name).with_columns(seed) for name in _TABLES}
+        stamp = {"Linux": of.stamp["kernel"]} if of.stamp else {}
+        about = _about(of.name, of.backend, [of.seed], of.versions | stamp)
+        return Side(of.name, (), tables, about=about)
     if isinstance(of, Study):
-        return Side(of.name, tuple(of.parameters), {name: of.table(name) for name in ("flows", "links")})
+        tables = {name: of.table(name) for name in _TABLES if name in of.tables()}
+        scenario, seeds = Scenario.from_toml(of.scenario_toml()).name, tables["flows"]["seed"].unique().to_list()
+        about = _about(scenario, of.backend, seeds, of.versions)
+        return Side(of.name, tuple(of.parameters), tables, about=about)
     place = Path(of)
     if is_store(place):
         found = side(Study.load(place))
     elif folders.schema_of(place) == published.SCHEMA:
-        rows = published.load(place)["comparisons"]
+        told = published.load(place)
+        rows = told["comparisons"]
         columns = {"mean": "measured", "low": "ci_low", "high": "ci_high"}
         texts = {name: pl.Series([row[name] for row in rows], dtype=pl.String) for name in ("item", "metric", "unit")}
         figures = {name: pl.Series([row[was] for row in rows], dtype=pl.Float64) for name, was in columns.items()}
         n = pl.Series([row["n"] for row in rows], dtype=pl.Int64)
-        found = Side(place.name, (), {}, pl.DataFrame({**texts, **figures, "n": n}))
+        what = "quick" if told["quick"] else "in full"
+        about = _about(told["slug"], what, [], told["versions"])
+        found = Side(place.name, (), {}, pl.DataFrame({**texts, **figures, "n": n}), about)
     else:
         found = side(Result.load(place))
-    return Side(str(place), found.parameters, found.tables, found.numbers)
+    return replace(found, name=str(place))
+
+
+def _about(scenario: str, backend: str, seeds: Sequence[int], versions: Mapping[str, str]) -> dict[str, Any]:
+    return {"scenario": scenario, "backend": backend, "seeds": sorted(seeds), "versions": dict(versions)}
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers, those that follow each other as a range."""
+    ends: list[list[int]] = []
+    for number in numbers:
+        if ends and number == ends[-1][1] + 1:
+            ends[-1][1] = number
+        else:
+            ends.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in ends)
 
 
 @dataclass(frozen=True)
@@ -125,7 +168,7 @@ class Row:
         unit: Of `a`, `b`, `difference` and `tolerance`.
         a: The first side's mean.
         b: The second side's mean.
-        difference: a − b, with its interval: paired by seed where the seeds are the same, else Welch's.
+        difference: a − b, with its interval: of pairs by seed where three are or all of one side, else Welch's.
         tolerance: Differences up to it do not count.
         verdict: `agrees`, `differs` or `cannot tell`, by equivalence; without an interval only equal values agree.
     """
@@ -157,14 +200,16 @@ class Compared:
     Attributes:
         a: Name of the first side.
         b: Name of the second.
+        sides: Both.
         parameters: What was varied.
-        rows: A row for each quantity of each flow and link at each point.
+        rows: A row for each quantity of each flow, session and link at each point.
         left_out: What only one of them has, a sentence each.
         rule: When two figures agree.
     """
 
     a: str
     b: str
+    sides: tuple[Side, Side]
     parameters: tuple[str, ...]
     rows: list[Row]
     left_out: list[str]
@@ -195,7 +240,8 @@ class Compared:
         rows = [{k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
                 for row in self.frame().to_dicts()]  # fmt: skip
         return {
-            "schema": "cclab.comparison/1", "a": self.a, "b": self.b, "rule": self.rule, "verdict": self.verdict,
+            "schema": "cclab.comparison/1", "a": self.a, "b": self.b,
+            "sides": [dict(side.about) for side in self.sides], "rule": self.rule, "verdict": self.verdict,
             "rows": rows, "left_out": self.left_out,
         }  # fmt: skip
 
@@ -204,10 +250,14 @@ class Compared:
         from cclab.console import table
 
         headings, cells = self.cells()
-        made = table(f"A: {self.a}, B: {self.b}", *headings)
+        made = table(None, *headings)
         for row in cells:
             made.add_row(*row)
-        return [made, "\n".join([self.footing(), *self.left_out])]
+        return [self.said(), made, "\n".join([self.footing(), *self.left_out])]
+
+    def said(self) -> str:
+        """What both sides are, a line each."""
+        return "\n".join(f"{letter}: {side.said()}" for letter, side in zip("AB", self.sides, strict=True))
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Headings, those of numbers begin with |, and rows as text."""
@@ -323,7 +373,7 @@ def compare(
             left_out += [text for text in missing if text not in left_out]
     if not rows:
         raise ResultError(f"{first.name} and {second.name}: nothing of one has its like in the other")
-    return Compared(first.name, second.name, parameters, rows, left_out, rule)
+    return Compared(first.name, second.name, (first, second), parameters, rows, left_out, rule)
 
 
 def judge(
@@ -386,11 +436,13 @@ def _common(a: Side, b: Side) -> tuple[str, ...]:
 def _rows(
     quantity: Quantity, a: Side, b: Side, parameters: tuple[str, ...], within: float, deviations: float
 ) -> tuple[list[Row], list[str]]:
-    label = "label" if quantity.table == "flows" else "name"
+    label = "name" if quantity.table == "links" else "label"
     keys = [*parameters, label]
 
     def values(of: Side) -> dict[tuple[Any, ...], dict[int, float]]:
-        frame = of.tables[quantity.table]
+        frame = of.tables.get(quantity.table, pl.DataFrame())
+        if not frame.height:
+            return {}
         if quantity.table == "links":
             frame = frame.filter(pl.col("rate_bps").is_finite())
         if not frame.height:
@@ -414,7 +466,7 @@ def _rows(
         if key in theirs:
             y = theirs[key]
             shared = [seed for seed in x if seed in y]
-            together = len(shared) == min(len(x), len(y))
+            together = len(shared) >= min(len(x), len(y), stats.FEWEST)
             both = [x[seed] for seed in (shared if together else x)], [y[seed] for seed in (shared if together else y)]
             rows.append(
                 judge(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -126,12 +127,23 @@ def test_seeds_that_both_have_are_pairs() -> None:
     assert (row.verdict, row.difference.value, row.difference.n) == ("agrees", 0, 3)
 
 
+def test_common_seeds_are_pairs_and_others_are_left_out() -> None:
+    # seeds 3, 4, 5 are common: differences 1, 2, 3 as above; what differs by chance alone (10 to 50) cancels
+    a, b = flows(f=[90, 80, 11, 22, 33]), flows(f=[10, 20, 30, 99]).with_columns(pl.col("seed") + 2)
+    row = one(a, b)
+    assert (row.difference.value, row.difference.n) == (pytest.approx(2), 3)
+    assert row.difference.half_width == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+    two = flows(f=[11, 22, 33, 44]), flows(f=[11, 22, 34, 45]).with_columns(pl.col("seed") + 2)
+    assert one(*two).difference.n == 4, "two pairs tell nothing, means do"
+
+
 def test_an_unknown_quantity_names_those_there_are() -> None:
     with pytest.raises(UnknownNameError, match="there are: goodput, completion time"):
         compare(side("a", flows(f=[1])), side("b", flows(f=[1])), ["speed"])
 
 
 SCENARIO = """
+name = "lossy"
 duration = "3 s"
 [network]
 rate = "10 Mbit/s"
@@ -182,3 +194,37 @@ def test_results_are_compared_and_drawn(sweeps, capsys) -> None:
         assert run_cli(["compare", "r1", "r2", "--out", there]) == 2
         assert f"{there}: holds something that is no comparison" in capsys.readouterr().err
     assert run_cli(["compare", "r1", "r2", "--deviations", "nan"]) == 2
+
+
+def test_a_failure_is_no_difference(sweeps, capsys, monkeypatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("a bug")
+
+    assert run_cli(["compare", "a", "b", "--out", "s.toml/page"]) == 2
+    monkeypatch.setattr(comparison, "compare", fails)
+    assert run_cli(["compare", "a", "b"]) == 2
+    assert "a bug" in capsys.readouterr().err
+
+
+def test_each_side_says_what_it_is(sweeps, capsys) -> None:
+    cclab.Scenario.load("s.toml").run(seed=7).save("r")
+    assert run_cli(["compare", "r", "r"]) == 0
+    out = capsys.readouterr().out
+    assert f"A: r: lossy, sim, seed 7, cclab {cclab.__version__}, python " in out
+    assert run_cli(["compare", "a", "b", "--out", "page", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["sides"]
+    assert [(side["scenario"], side["backend"], side["seeds"]) for side in told] == [("lossy", "sim", [1, 2, 3])] * 2
+    assert "A: a: lossy, sim, seeds 1 to 3, cclab" in (sweeps / "page" / "report.html").read_text()
+
+
+def test_sessions_are_compared(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenario = cclab.Scenario.load(Path(__file__).parents[2] / "examples" / "wifi-and-cellular.toml")
+    scenario = scenario.replace({"duration": "3 s", "warmup": "0 s"})
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        scenario.run(seed=seed).save(name)
+    rows = {(row.of, row.quantity): row for row in compare("a", "b", ["goodput of a session"]).rows}
+    (row,) = rows.values()
+    assert row.a == pytest.approx(scenario.run(seed=1).rows("sessions")[0]["goodput_bps"] / 1e6)
+    assert run_cli(["compare", "a", "b"]) == 0
+    assert "goodput of a session" in capsys.readouterr().out

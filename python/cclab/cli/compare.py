@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from cclab.cli.model import Quantity
 
 _FOLDER = click.Path(path_type=Path)
 STATUS = {"agrees": 0, "differs": 1, "cannot tell": 3}
+_FAILED = 2  # whatever the reason: 1 is a difference
 
 
 @click.command(short_help="Put two results or studies beside each other.")
@@ -32,15 +34,34 @@ def compare(
 ) -> None:  # fmt: skip
     """Compare A with B: two folders of `run --out`, of `sweep`, or of `reproduce`.
 
-    Runs of the same point and seed are a pair. Two figures agree if the whole 95 % interval of their difference is
-    within the tolerance, and differ if none of it is; else nobody can tell, and more runs would.
+    Runs of the same point and seed are a pair; where fewer than three seeds are common, means are compared. Two figures
+    agree if the whole 95 % interval of their difference is within the tolerance, and differ if none of it is; else
+    nobody can tell, and more runs would.
 
     \b
     The exit status is for tests:
       0  all agree
       1  something differs
+      2  they could not be compared
       3  nothing differs, but something cannot be told
     """
+    from cclab.errors import CclabError, ResultError
+
+    try:
+        verdict = _compared(a, b, quantities, within, deviations, out, as_json)
+    except (click.ClickException, click.Abort, CclabError):
+        raise
+    except OSError as error:
+        raise ResultError(f"{error.filename or out}: {error.strerror}") from None
+    except Exception as error:  # which would end with 1
+        traceback.print_exception(error)
+        ctx.exit(_FAILED)
+    ctx.exit(STATUS[verdict])
+
+
+def _compared(
+    a: Path, b: Path, quantities: tuple[str, ...], within: float, deviations: float, out: Path | None, as_json: bool
+) -> str:
     from cclab import comparison, console, results
 
     chosen = quantities or comparison.BY_DEFAULT
@@ -57,4 +78,4 @@ def compare(
         click.echo(results.to_json(found.json()))
     else:
         console.show(*found.tables())
-    ctx.exit(STATUS[found.verdict])
+    return found.verdict

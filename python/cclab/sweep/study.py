@@ -304,6 +304,15 @@ class Study:
         """The folder it is kept in; `None` before it runs."""
         return self._kept[0].place if self._kept else None
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """Of what planned it last: `cclab`, and what that was made with.
+
+        Raises:
+            ResultError: the study has not been run.
+        """
+        return dict((self._results()[0].study() or {}).get("versions", {}))
+
     def _results(self) -> tuple[Store, Plan]:
         if self._kept is None:
             raise ResultError(
