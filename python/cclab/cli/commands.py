@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from cclab.backends import BACKENDS
+from cclab.cli.algorithms import ALGORITHMS
 from cclab.cli.compare import compare
 from cclab.cli.emulate import emulate
 from cclab.cli.live import live
@@ -22,20 +23,6 @@ USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
 _ENTRIES = (
     "algorithms", "couplings", "queues", "topologies", "schedulers", "routing", "profiles", "mobility", "studies",
-)  # fmt: skip
-
-
-def _load_laws(_ctx: click.Context, _param: click.Parameter, files: tuple[Path, ...]) -> None:
-    if files:
-        from cclab import laws
-
-        for file in files:
-            laws.load(file)
-
-
-ALGORITHMS = click.option(
-    "--algorithms", multiple=True, type=_FOLDER, expose_value=False, is_eager=True, callback=_load_laws,
-    help="A Python file with congestion controls of your own; may be given more than once.",
 )  # fmt: skip
 
 

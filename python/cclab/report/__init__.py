@@ -25,6 +25,7 @@ from cclab.results import Result
 
 if TYPE_CHECKING:
     from cclab.comparison import Compared
+    from cclab.versus import Answer
 
 PAGE = "report.html"
 _HERE = Path(__file__).parent
@@ -202,6 +203,39 @@ def write_comparison(found: Compared, folder: Path) -> Path:
     )  # fmt: skip
     folders.write_bytes(folder / "comparison.csv", data)
     folders.write_text(folder / "comparison.svg", chart.svg())
+    folders.write_text(folder / PAGE, page)
+    return folder / PAGE
+
+
+def write_versus(answer: Answer, folder: Path) -> Path:
+    """Write the page of two congestion controls beside each other, and its table; the store of the runs is beside it.
+
+    Raises:
+        ResultError: the folder holds something else.
+        OSError: it cannot be written.
+    """
+    ours = {"runs", "runs.csv", PAGE}
+    if folder.exists() and (others := sorted({p.name for p in folder.iterdir()} - ours)):
+        raise ResultError(f"{folder}: holds something that is no comparison ({others[0]}); name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    question, data = answer.question, answer.runs.write_csv().encode()
+    headings, rows = answer.cells()
+    one = f"One run (n = 1, seed {answer.study.seeds[0]}), so there is no interval."
+    charts = [
+        ("shares", "Who takes what", "Mean share of the goodput of one flow, and its 95 % interval.", answer.shares()),
+        ("trade", "Goodput and delay", "A point is a run; an ellipse holds 95 % of such runs, if they are normally "
+         "distributed.", answer.trade()),
+    ]  # fmt: skip
+    for number_, (mix, result) in enumerate(answer.over_time().items()):
+        charts.append((f"rate-{number_}", f"Over time: {mix}", one, result.plot.throughput(start_s=0.0)))
+    page = _render(
+        "versus.html.j2", title=f"{question.a} or {question.b}?", answer=answer, question=question, rows=rows,
+        headings=[(h.removeprefix("|").replace("|", " "), h.startswith("|")) for h in headings],
+        figures=[_figure(name, title, text, chart.svg(), chart.series(), None) for name, title, text, chart in charts],
+        runs_uri=_data_uri(data, "text/csv"), scenario=answer.study.scenario_toml(), seeds=answer.study.seeds,
+        again=question.command(), version=results.versions()["cclab"],
+    )  # fmt: skip
+    folders.write_bytes(folder / "runs.csv", data)
     folders.write_text(folder / PAGE, page)
     return folder / PAGE
 

@@ -1,0 +1,112 @@
+"""Two congestion controls beside each other: what is said of them, and the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cclab import versus
+from cclab.cli import run_cli
+
+QUESTION = versus.Question("cubic", "vegas", rate="5 Mbit/s", rtt="20 ms", duration="8 s", seeds=3)
+ASKED = ["--rate", "5 Mbit/s", "--rtt", "20 ms", "--duration", "8 s", "--seeds", "3"]
+
+
+class Study:
+    """Tables made by hand: three seeds of four mixtures over a link of 10 Mbit/s."""
+
+    seeds = (1, 2, 3)
+
+    def __init__(self, goodput: dict[tuple[str, str], list[float]]) -> None:
+        self.goodput = goodput
+
+    def table(self, name: str) -> pl.DataFrame:
+        mixes = dict.fromkeys(mix for mix, _ in self.goodput)
+        if name == "links":
+            link = {"name": "bottleneck", "sojourn_mean_s": 0.01, "drops": 1, "losses": 1, "arrived": 100}
+            return pl.DataFrame([{"mix": mix, "seed": s, **link} for mix in mixes for s in self.seeds])
+        flow = {"rtt_p95_s": 0.05, "segments_retransmitted": 1, "segments_sent": 50}
+        return pl.DataFrame([
+            {"mix": mix, "seed": s, "cc": law, "goodput_bps": x[s - 1] * 1e6, **flow}
+            for (mix, law), x in self.goodput.items() for s in self.seeds
+        ])  # fmt: skip
+
+
+def answered(vegas: list[float], cubic: list[float]) -> versus.Answer:
+    goodput = {
+        ("1 cubic", "cubic"): [10.0, 10.1, 9.9], ("1 vegas", "vegas"): [9.0, 9.1, 8.9],
+        ("2 cubic", "cubic"): [10.0, 10.0, 10.0], ("2 vegas", "vegas"): [10.0, 10.0, 10.0],
+        ("1 cubic + 1 vegas", "vegas"): vegas, ("1 cubic + 1 vegas", "cubic"): cubic,
+    }  # fmt: skip
+    return versus.Answer(QUESTION, Study(goodput))  # type: ignore[arg-type]
+
+
+def test_harm_is_what_the_definition_of_ware_and_others_says() -> None:
+    # (solo - mixed) / solo: alone 10, beside the other 8
+    answer = answered([2.0, 2.02, 1.98], [8.0, 8.08, 7.92])
+    assert answer.harm("cubic", "vegas").value == pytest.approx(0.2)
+    assert answer.harm("vegas", "cubic").value == pytest.approx((9 - 2) / 9, rel=1e-3)
+    # one more of its own kind: of two equal flows either has half
+    assert answer.harm("cubic", "cubic").value == pytest.approx(0.5, rel=1e-3)
+
+
+def test_a_share_is_of_the_goodput_and_judged_by_its_interval() -> None:
+    fewer = answered([2.0, 2.02, 1.98], [8.0, 8.08, 7.92]).sentences
+    assert "takes 20 % of the goodput, less than an equal share (an equal share is 50 %)" in fewer[2]
+    assert ", an equal share (" in answered([5.0, 5.02, 4.98], [5.0, 5.0, 5.0]).sentences[2]
+    assert "these runs cannot tell" in answered([2.0, 5.0, 8.0], [8.0, 5.0, 2.0]).sentences[2]
+
+
+def test_a_difference_is_told_with_its_interval_seed_by_seed() -> None:
+    # 9.0/10, 9.1/10.1, 8.9/9.9: always a tenth less, far surer than two means with their spread
+    alone = answered([5.0, 5.0, 5.0], [5.0, 5.0, 5.0]).sentences[0]
+    assert "vegas has 10 % less goodput [9.8, 10] than cubic" in alone
+    assert "2 % of the packets lost" in alone
+    assert "10 ms in the queue" in alone
+    assert "within 2 %" in answered([5.0] * 3, [5.0] * 3).sentences[1]  # two of a kind: the same total
+
+
+def test_mixtures_are_each_law_alone_among_its_own_beside_the_other_and_the_incumbent() -> None:
+    mixes = set(versus.Question("a", "b", flows=4, against="r").mixes())
+    assert mixes == {
+        "1 a", "1 b", "1 r", "4 a", "4 b", "4 r", "3 a + 1 b", "3 a", "1 a + 3 b", "3 b", "1 a + 3 r", "3 r", "1 b + 3 r",
+    }  # fmt: skip
+
+
+def test_vegas_yields_to_cubic_in_a_deep_buffer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # What every comparison of the two since Mo et al. (Infocom 1999) has found of loss-based laws beside Vegas.
+    out = tmp_path / "answer"
+    assert run_cli(["compare", "cubic", "vegas", *ASKED, "--buffer", "2 BDP", "--json", "--out", str(out)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "less than an equal share" in found["answer"][2]
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "cubic or vegas?" in page
+    assert page.count("<svg") == 3
+    again = page.partition("Run it again")[2]
+    assert "cclab compare cubic vegas" in again
+    assert "--seeds 3" in again
+    assert run_cli(["compare", "cubic", "vegas", *ASKED, "--buffer", "2 BDP", "--out", str(out)]) == 0  # kept runs
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["cubic", "cubik"], '"cubik"'),
+        (["cubic", "cubic"], "two different"),
+        (["cubic", "reno", "--against", "rino"], '"rino"'),
+        (["cubic", "reno", "--rate", "fast"], "rate"),
+        (["cubic", "reno", "--duration", "soon"], "soon"),
+        (["cubic", "reno", "--quantity", "goodput"], "--quantity"),
+    ],
+)
+def test_mistakes_are_told(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["compare", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_options_of_laws_are_no_options_of_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["compare", str(tmp_path), str(tmp_path), "--rtt", "10 ms"]) == 2
+    assert "--rtt" in capsys.readouterr().err
