@@ -3,7 +3,7 @@
 mod support;
 
 use cclab_algo::{Duration, Time};
-use cclab_sim::net::queue::{anti_ecn, quick_start, red, xcp};
+use cclab_sim::net::queue::{self, anti_ecn, quick_start, red, xcp};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, Ecn, Pacing};
 use cclab_sim::world::RunResult;
@@ -58,6 +58,20 @@ fn dctcp_keeps_the_queue_at_the_threshold() {
         assert!(link.marks > 0 && link.drops == 0, "{} marks, {} drops", link.marks, link.drops);
         assert!(run.flows.rows().all(|f| f.segments_retransmitted == 0));
     }
+}
+
+/// A second flow joins a first whose queue is above the threshold: its SYN is marked, not dropped (RFC 8257 §3.6), so that it has
+/// ECN and its share. Without ECN on the SYN it has half a percent of the link for good.
+#[test]
+fn a_marked_syn_is_not_lost() {
+    let threshold = Queue::new(Limit::Packets(1000), queue::step::Config { threshold: Limit::Packets(20), drop: true });
+    let mut scenario = with_queue(20.0, 100 * MBIT, Duration::from_millis(10), threshold);
+    scenario.warmup = Duration::from_secs(5);
+    scenario.flows =
+        vec![marks_on("dctcp"), Flow { start: Time::ZERO + Duration::from_millis(500), ..marks_on("dctcp") }];
+    let run = run(&scenario);
+    let (least, most) = shares(&run);
+    assert!(least > 0.7 * most && run.links.row(0).drops == 0, "{least} {most}, {} drops", run.links.row(0).drops);
 }
 
 /// Below C RTT / 7 the queue runs empty, above it does not (equation 13 of the paper, here for one flow over

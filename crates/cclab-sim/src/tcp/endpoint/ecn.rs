@@ -4,7 +4,7 @@
 //! marking begins or ends (DCTCP's receiver, RFC 8257 §3.2), exactly by counters (AccECN, RFC 9768).
 
 use super::super::{Config, Ecn};
-use crate::wire::ecn::{CE, ECT0, ECT1};
+use crate::wire::ecn::{CE, ECT0, ECT1, NOT_ECT};
 use crate::wire::{AccEcn, Feedback, Flags};
 use cclab_algo::cc::EcnUse;
 
@@ -45,6 +45,21 @@ impl Style {
             (_, EcnUse::Dctcp) => Style::Dctcp,
             (_, EcnUse::Classic) => Style::Classic,
         }
+    }
+
+    /// The codepoint of what carries one.
+    pub fn codepoint(self, law: EcnUse) -> u8 {
+        match (self, law) {
+            (Style::Off, _) => NOT_ECT,
+            (Style::Accurate, EcnUse::L4s) => ECT1,
+            _ => ECT0,
+        }
+    }
+
+    /// The codepoint of a SYN or SYN-ACK that says so: laws that live on marks keep queues which mark from dropping it (RFC 8257
+    /// §3.6, Linux `tcp_ecn_send_syn`).
+    pub fn handshake_codepoint(self, law: EcnUse) -> u8 {
+        if law == EcnUse::Classic { NOT_ECT } else { self.codepoint(law) }
     }
 
     /// The flags of a SYN that asks for it, sent for the `n`-th time again. A middlebox may dislike them: RFC 3168

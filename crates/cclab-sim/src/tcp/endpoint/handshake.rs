@@ -4,7 +4,7 @@ use super::super::Config;
 use super::ecn::{Style, handshake_flags};
 use super::sender::{Agreed, quick_start_request};
 use super::{Endpoint, State, timestamp};
-use crate::wire::ecn::CE;
+use crate::wire::ecn::{CE, NOT_ECT};
 use crate::wire::{Flags, Segment};
 use cclab_algo::cc::Feedback;
 use cclab_algo::params::Flavour;
@@ -95,12 +95,15 @@ impl Endpoint {
         let timestamps = if reply { shake.timestamps } else { config.timestamps };
         let sack_permitted = if reply { shake.sack } else { config.sack };
         let offer_scale = config.window_scaling && (!reply || shake.peer_scale.is_some());
-        let flags = match (reply, shake.ecn) {
-            (false, _) => Flags::SYN | Style::wanted(config, self.snd.ecn_use()).ask(shake.retransmissions),
+        let law = self.snd.ecn_use();
+        let style = if reply { shake.ecn } else { Style::wanted(config, law) };
+        let flags = match (reply, style) {
+            (false, _) => Flags::SYN | style.ask(shake.retransmissions),
             (true, Style::Off) => Flags::SYN | Flags::ACK,
             (true, Style::Accurate) => Flags::SYN | Flags::ACK | handshake_flags(shake.syn_ecn),
             (true, Style::Classic | Style::Dctcp) => Flags::SYN | Flags::ACK | Flags::ECE,
         };
+        let ecn = style.handshake_codepoint(law);
         let mss = offered_mss(config).min(65_535) as u16;
         let window_scale = offer_scale.then(|| scale_for(config.receive_buffer));
         let feedback = match config.quick_start {
@@ -121,6 +124,7 @@ impl Endpoint {
             ts_val: timestamp(now),
             ts_ecr: self.rcv.ts_recent,
             window: self.rcv.window_field(true),
+            ecn,
             retransmission: self.handshake.retransmissions > 0,
             ..Segment::default()
         }
@@ -174,6 +178,10 @@ impl Endpoint {
         let shake = &mut self.handshake;
         let law = self.snd.ecn_use();
         shake.ecn = Style::accepted(config, law).agree(segment.flags, law);
+        let capable_syn = segment.ecn != NOT_ECT && !segment.flags.has(Flags::ACK);
+        if capable_syn && shake.ecn == Style::Classic {
+            shake.ecn = Style::Off; // its law lives on marks and is not ours (Linux `tcp_ecn_create_request`)
+        }
         shake.syn_ecn = segment.ecn;
         shake.quick_start = segment.feedback;
         shake.sack = config.sack && segment.sack_permitted;

@@ -338,7 +338,9 @@ impl Endpoint {
     /// A segment without data.
     fn ack(&mut self, now: Time, flags: Flags, segment: &mut Segment) {
         self.snd.stats.acks_sent += 1;
-        self.segment(now, Outgoing { seq: self.snd.nxt(), ..Outgoing::default() }, flags, 0, segment);
+        let out = Outgoing { seq: self.snd.nxt(), ..Outgoing::default() };
+        let ecn = self.snd.codepoint(&out);
+        self.segment(now, out, flags, ecn, segment);
     }
 
     /// A segment, which also acknowledges what was received.

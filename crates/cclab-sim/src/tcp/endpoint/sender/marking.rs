@@ -2,7 +2,6 @@
 
 use super::super::ecn::{FIRST_CEP, Style};
 use super::{Outgoing, Sender, Taken};
-use crate::wire::ecn::{ECT0, ECT1};
 use crate::wire::{Flags, Segment};
 use cclab_algo::cc::{EcnUse, Feedback};
 
@@ -12,8 +11,9 @@ pub(super) struct Marking {
     style: Style,
     /// Codepoint of new data; 0 where ECN is not in use.
     ect: u8,
-    /// Retransmissions carry it too (RFC 8311 §4.3 lets them; RFC 3168 §6.1.5 does not).
-    again: bool,
+    /// All else carries it too: retransmissions, pure ACKs (Linux `tcp_ecn_send`: with AccECN, and for a law that lives on
+    /// marks; RFC 8311 §4.3 lets them, RFC 3168 §6.1.4 and 6.1.5 do not).
+    all: bool,
     /// The law reduces by [`AckEvent::ce_bytes`](cclab_algo::cc::AckEvent::ce_bytes) itself.
     by_law: bool,
     /// The next new segment says CWR.
@@ -31,7 +31,7 @@ impl Marking {
         Marking {
             style: Style::Off,
             ect: 0,
-            again: false,
+            all: false,
             by_law: false,
             cwr_due: false,
             cep: FIRST_CEP,
@@ -49,12 +49,8 @@ impl Marking {
             EcnUse::Dctcp => matches!(style, Style::Dctcp | Style::Accurate),
             EcnUse::L4s => style == Style::Accurate,
         };
-        self.again = self.by_law;
-        self.ect = match style {
-            Style::Off => 0,
-            Style::Accurate if law == EcnUse::L4s => ECT1,
-            _ => ECT0,
-        };
+        self.all = self.by_law || style == Style::Accurate;
+        self.ect = style.codepoint(law);
         if style == Style::Accurate
             && let Some(ack) = last.filter(|s| s.len == 0)
         {
@@ -73,7 +69,7 @@ impl Marking {
 
     /// Codepoint of what is to leave.
     pub fn codepoint(&self, out: &Outgoing) -> u8 {
-        if out.len > 0 && (!out.retransmission || self.again) { self.ect } else { 0 }
+        if self.all || (out.len > 0 && !out.retransmission) { self.ect } else { 0 }
     }
 
     /// The window was reduced.
