@@ -354,6 +354,9 @@ impl Sender {
         } else if segment.ack == self.window.una() {
             taken.pure = segment.seq_len() == 0 && !window_changed;
             taken.duplicate = taken.pure && !self.board.is_empty();
+            if taken.duplicate && self.classic() {
+                self.count_reno_sack(&mut taken);
+            }
         }
         if self.marking.is_on() {
             self.take_marks(segment, &mut taken);
@@ -422,9 +425,32 @@ impl Sender {
                 }
             }
         }
+        if self.episode.dupacks() > 0 {
+            self.deduct_reno_sacks(taken);
+        }
         // Without SACK nothing tells whether what lies beyond the retransmission came before or after it.
         taken.original_delivered &= self.use_sack || !taken.retransmitted_acked;
         self.stats.bytes_acked += taken.acked_bytes - u64::from(self.fin_acked());
+    }
+
+    /// Without SACK a duplicate ACK tells that a segment was delivered, as far as there can be one beside those that are lost
+    /// (Linux `tcp_add_reno_sack`).
+    fn count_reno_sack(&mut self, taken: &mut Taken) {
+        let holes = self.board.lost().segments.max(1);
+        let fits = self.episode.dupacks() + holes < self.board.out().segments;
+        if fits && self.config.flavour == Flavour::Linux && self.episode.phase() != Phase::Loss {
+            taken.delivered_bytes = self.mss();
+        }
+    }
+
+    /// What duplicate ACKs have told of is not delivered a second time (Linux `tcp_remove_reno_sacks`).
+    #[cold]
+    fn deduct_reno_sacks(&self, taken: &mut Taken) {
+        if self.config.flavour == Flavour::Linux {
+            let told = u64::from(self.episode.dupacks()) * self.mss();
+            let least = taken.delivered_bytes.min(self.mss());
+            taken.delivered_bytes = taken.delivered_bytes.saturating_sub(told).max(least);
+        }
     }
 
     /// An RTT sample by send times of what was sent once (Karn), or by the echoed timestamp.
