@@ -4,7 +4,7 @@ use super::super::super::Recovery;
 use super::frto::Verdict;
 use super::scoreboard::Skip;
 use super::{Sender, Taken};
-use cclab_algo::cc::{Phase, TimeoutEvent};
+use cclab_algo::cc::{Phase, RestartEvent, TimeoutEvent};
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 
@@ -39,6 +39,7 @@ impl Sender {
         }
         self.mark_all_lost(now);
         self.tell_losses(now);
+        self.spare(now);
         self.episode.enter_loss(self.window.nxt());
         self.probe.forget();
         self.frto.release();
@@ -59,6 +60,15 @@ impl Sender {
                 self.board.mark_lost(i);
             }
             i += 1;
+        }
+    }
+
+    /// What RACK has left out is in flight still: the window has room for it and one segment more (Linux `tcp_enter_loss`).
+    fn spare(&mut self, now: Time) {
+        let pipe = self.board.pipe();
+        if pipe > 0 && self.config.flavour == Flavour::Linux && !self.law.governs_recovery() {
+            let (cwnd, ssthresh) = (pipe + self.mss(), self.law.ssthresh());
+            self.law.tell(|cc| cc.on_restart(&RestartEvent { now, cwnd, ssthresh }));
         }
     }
 

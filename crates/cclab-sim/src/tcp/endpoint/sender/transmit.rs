@@ -99,8 +99,10 @@ impl Sender {
     }
 
     fn retransmit_if_allowed(&mut self, now: Time, i: u64) -> Option<Outgoing> {
+        // A FIN takes no room in the window (as Linux, which counts packets).
+        let fin = u64::from(self.outbox.fin_sent());
         let len = u64::from(self.board.get(i).len);
-        if !self.episode.forces() && self.in_flight() + len > self.cwnd() {
+        if !self.episode.forces() && self.in_flight() + len > self.cwnd() + fin {
             return None;
         }
         if self.pacer.blocks(now) {
@@ -135,7 +137,9 @@ impl Sender {
         self.episode.on_retransmit(now, i);
         self.stats.segments_retransmitted += 1;
         self.on_sent(now, &out);
-        if self.timer.kind == Kind::Off {
+        // The timer starts anew when the first segment leaves again (RFC 6675 §6 allows it; Linux, ns-2).
+        let first = i == self.board.head() && self.timer.kind != Kind::Reorder;
+        if first || self.timer.kind == Kind::Off {
             self.rearm_from(now);
         }
         out
