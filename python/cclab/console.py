@@ -234,7 +234,7 @@ def _link_table(rows: list[dict[str, Any]]) -> Table:
 
 
 def _footing(result: Result) -> str:
-    of = result.connections.to_dicts()
+    of = result._connection_rows()
     jain = "" if math.isnan(result.fairness) else f"Jain's index {number(result.fairness)}. "
     if result.backend == "model":
         return f"{jain}Means by closed formulas, in which nothing is random: no seed changes them."

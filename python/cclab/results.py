@@ -6,6 +6,7 @@ import io
 import json
 import math
 from functools import cached_property
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -224,11 +225,20 @@ class Result:
     @property
     def fairness(self) -> float:
         """`jain`, where it says something: of connections that were measured over the same time; else NaN."""
-        from cclab.analysis.metrics import were_together
+        measured = [row for row in self._connection_rows() if row["measured_s"] > 0 and row["cc"] != "udp"]
+        begins = [max(row["start_s"], self.warmup_s) for row in measured]
+        spans = [row["measured_s"] for row in measured]
+        # as `metrics.were_together` has it for a sweep; a run that is only printed loads no data frames
+        whole = max(map(add, begins, spans)) - min(begins) if measured else math.inf
+        return self.jain if len(measured) > 1 and min(spans) >= 0.9 * whole else math.nan
 
-        of = self.connections
-        together = of.height > 1 and of.select(were_together(self.warmup_s)).item()
-        return self.jain if together else math.nan
+    def _connection_rows(self) -> list[dict[str, Any]]:
+        """The rows of `connections`."""
+        sessions = self.rows("sessions")
+        paths = tuple(f"{row['label']}/" for row in sessions)
+        tunnels = {row["name"] for row in self.rows("links") if str(row["name"]).startswith("tunnel-")}
+        flows = [row for row in self.rows("flows") if row["label"] not in tunnels]
+        return [*(row for row in flows if not (paths and str(row["label"]).startswith(paths))), *sessions]
 
     def summary(self) -> str:
         """Flows, sessions, background and links as text, or why there is nothing of them to tell."""

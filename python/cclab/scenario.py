@@ -214,6 +214,22 @@ def _take_in(data: dict[str, Any], folder: Path) -> None:
         del mobility["file"]
 
 
+def read_text(path: str | Path) -> str:
+    """The text of a file; a pipe is read to its end.
+
+    Raises:
+        ScenarioError: it cannot be read, or is not text.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ScenarioError(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{path}: not a text file in UTF-8") from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+
+
 def _encode(data: dict[str, Any]) -> str:
     try:
         return json.dumps(data, allow_nan=False)
@@ -261,20 +277,30 @@ class Scenario:
         Raises:
             ScenarioError: it cannot be read, is not TOML, or has mistakes.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise ScenarioError(f"{path}: no such file") from None
-        except UnicodeDecodeError:
-            raise ScenarioError(f"{path}: not a text file in UTF-8") from None
-        except OSError as error:
-            raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
-        return cls._of({**(default or {}), **json.loads(_core.parse_toml(text))}, Path(path).parent)
+        return cls.from_toml(read_text(path), folder=Path(path).parent, default=default)
 
     @classmethod
-    def from_toml(cls, text: str) -> Self:
-        """The scenario in TOML text; files that it names are those of the working directory."""
-        return cls._of(json.loads(_core.parse_toml(text)), Path())
+    def from_toml(
+        cls,
+        text: str,
+        *,
+        folder: str | Path = "",
+        default: Mapping[str, Any] | None = None,
+        changes: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """The scenario in TOML text.
+
+        Args:
+            text: What a file would hold.
+            folder: Where the files are that it names; unless given, the working directory.
+            default: Fields that it may lack.
+            changes: New values by dotted path, as `replace` takes them; what they replace need not be right.
+
+        Raises:
+            ScenarioError: it is not TOML, or has mistakes.
+        """
+        data = {**(default or {}), **json.loads(_core.parse_toml(text))}
+        return cls._of(changed(data, changes) if changes else data, Path(folder))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

@@ -248,7 +248,49 @@ def test_describe_every_algorithm_and_scheduler(cli, name):
     assert cclab.Scenario.from_toml(GOOD.replace('cc = "reno"', example))
 
 
+def test_lists_and_descriptions_for_other_programs(cli):
+    listed = json.loads(cli("list", "--json")[1])
+    assert {"algorithms", "queues", "studies"} <= listed.keys()
+    assert "cubic" in {entry["name"] for entry in listed["algorithms"]}
+    assert json.loads(cli("list", "queues", "--json")[1]) == {"queues": listed["queues"]}
+    flows = json.loads(cli("list", "columns", "--json")[1])["flows"]
+    assert {"name": "goodput_bps", "unit": "bit/s"}.items() <= next(
+        c for c in flows if c["name"] == "goodput_bps"
+    ).items()
+    cubic = json.loads(cli("describe", "cubic", "--json")[1])["algorithms"]
+    assert "beta" in {param["name"] for param in cubic["params"]}
+
+
+def test_fields_are_set_on_the_command_line(cli, tmp_path):
+    path = write(tmp_path / "s.toml", GOOD.replace("rtt = ", 'rtt = "soon" # '))
+    assert cli("run", path)[0] == 2
+    shown = json.loads(cli("run", path, "--set", "network.rtt=30 ms", "--set", "flows.0.cc='cubic'", "--json")[1])
+    assert shown["flows"][0]["cc"] == "cubic"
+    assert 0.030 < shown["flows"][0]["rtt_min_s"] < 0.033
+    for wrong, told in (("network.rtx=1", "network.rtx: unknown field"), ("duration", "not PATH=VALUE"),
+                        ("flows.7.cc=reno", "flows.7.cc: there is no '7'"), ("duration=soon", "duration: ")):  # fmt: skip
+        status, _, err = cli("run", path, "--set", "network.rtt=30 ms", "--set", wrong)
+        assert (status, told in err) == (2, True), err
+    assert "there twice" in cli("run", path, "--set", "seed=1", "--set", "seed=2")[2]
+
+
+def test_a_scenario_comes_from_stdin_or_a_pipe(tmp_path):
+    piped = subprocess.run([*CLAB, "run", "-", "--json"], input=GOOD, capture_output=True, text=True, check=False)
+    assert piped.returncode == 0, piped.stderr
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    with subprocess.Popen([*CLAB, "run", str(fifo), "--json"], stdout=subprocess.PIPE, text=True) as reader:
+        fifo.write_text(GOOD)
+        out = reader.communicate(timeout=60)[0]
+    assert json.loads(out)["flows"] == json.loads(piped.stdout)["flows"]
+
+
 def test_what_was_asked_for_in_vain_is_said(cli, tmp_path):
+    marked = write(tmp_path / "ecn.toml", GOOD.replace('cc = "reno"', 'cc = "dctcp"'))
+    assert "No queue on their way marks, so ECN does nothing for: dctcp-1.\n" in cli("run", marked)[2]
+    assert "marks" not in cli("run", marked, "--set", "network.queue.discipline=codel")[2]
+    one = cli("run", marked, "--set", "flows.0.cc=reno", "--set", "network.queue.limit=0.0001 BDP")[2]
+    assert "A single packet may wait at: bottleneck, bottleneck-reverse.\n" in one
     wired = write(tmp_path / "wired.toml", GOOD + "\n[record]\nframes = true\n")
     assert "record.frames: no stations share the air" in cli("run", wired)[2]
     air = """

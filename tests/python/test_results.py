@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 import signal
 import subprocess
@@ -264,3 +265,14 @@ def test_rows_need_no_data_frame(small, background):
             before = str(fresh.rows(name))
             if before != "[]":
                 assert before == str(getattr(fresh, name).to_dicts()) == str(fresh.rows(name))
+
+
+@pytest.mark.parametrize("stop", ["2 s", "1.2 s"])
+def test_fairness_of_a_run_is_told_as_that_of_a_sweep(stop):
+    flows = [cclab.Flow(cc="reno"), cclab.Flow(cc="cubic", stop=stop)]
+    network = cclab.Dumbbell(rate="10 Mbit/s", rtt="20 ms")
+    result = cclab.Scenario(duration="2 s", warmup="500 ms", network=network, flows=flows).run()
+    assert [row["goodput_bps"] for row in result._connection_rows()] == result.connections["goodput_bps"].to_list()
+    together = result.connections.select(cclab.metrics.were_together(result.warmup_s)).item()
+    assert math.isnan(result.fairness) is (stop != "2 s")
+    assert together is (stop == "2 s")

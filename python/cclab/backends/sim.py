@@ -46,9 +46,36 @@ def remark(result: Result) -> str | None:
     said = [f"Never came up, as no SYN was answered: {_some(silent)}."] if silent else []
     if result.rows("stations"):
         said += _out_of_reach(result)
-    elif result.scenario.get("record", {}).get("frames"):
-        said.append("record.frames: no stations share the air, so there are no frames; the table losses is kept")
+    else:
+        if result.scenario.get("record", {}).get("frames"):
+            said.append("record.frames: no stations share the air, so there are no frames; the table losses is kept")
+        said += _unmarked(result) + _tiny(result)
     return "\n".join(said) or None
+
+
+def _unmarked(result: Result) -> list[str]:
+    """Flows that ask for ECN where no queue on their way ever marks."""
+    if all(_says_nothing_of_ecn(flow) for flow in result.scenario.get("flows", [])):
+        return []
+    from cclab.scenario import Scenario
+
+    resolved = Scenario.from_dict(result.scenario).resolved()
+    links = resolved["links"]
+    asked = [flow for flow in resolved["flows"] if flow["traffic"].get("tcp", {}).get("ecn") not in (None, "off")]
+    ways = {flow["label"]: [links[hop] for hop in flow["route"] if hop < len(links)] for flow in asked}
+    vain = [label for label, way in ways.items() if all(link["queue"]["discipline"] == "droptail" for link in way)]
+    return [f"No queue on their way marks, so ECN does nothing for: {_some(vain)}."] if vain else []
+
+
+def _says_nothing_of_ecn(flow: dict[str, Any]) -> bool:
+    from cclab.scenario import law_of
+
+    return "ecn" not in flow and law_of(flow) not in ("dctcp", "prague")
+
+
+def _tiny(result: Result) -> list[str]:
+    tiny = [row["name"] for row in result.rows("links") if row["queue_limit_packets"] == 1]
+    return [f"A single packet may wait at: {_some(tiny)}."] if tiny else []
 
 
 def _out_of_reach(result: Result) -> list[str]:

@@ -35,6 +35,15 @@ def fields(kind: str) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
             yield f"{event['hook']}({event['name']})", [(f["name"], f["type"], f["doc"]) for f in told]
 
 
+def data(kind: str | None) -> dict[str, Any]:
+    """By kind, a list of what there is, for other programs; columns and events where they are asked for."""
+    if kind in ("columns", "events"):
+        keys = ("name", "unit" if kind == "columns" else "type", "doc")
+        return {title: [dict(zip(keys, row, strict=True)) for row in rows] for title, rows in fields(kind)}
+    entries = everything()
+    return {kind: entries[kind]} if kind else entries
+
+
 def markdown(kind: str | None) -> str:
     """A page: `docs/reference/columns.md`, `events.md` beside it, or `docs/models/README.md`."""
     from cclab import columns, registry

@@ -26,6 +26,25 @@ _ENTRIES = (
 )  # fmt: skip
 
 
+def _changes(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """Values by path; one that is TOML is what TOML says, any other is text."""
+    import tomllib
+
+    found: dict[str, Any] = {}
+    for text in given:
+        path, equals, value = text.partition("=")
+        path = path.strip()
+        if not equals or not path:
+            raise click.BadParameter(f"{text!r} is not PATH=VALUE, e.g. network.rtt=100ms", ctx, param)
+        if path in found:
+            raise click.BadParameter(f"{path} is there twice", ctx, param)
+        try:
+            found[path] = tomllib.loads(f"v = {value}")["v"]
+        except ValueError:
+            found[path] = value.strip()
+    return found
+
+
 class _Commands(click.Group):
     """Commands in the order in which one meets them, with the nearest name for a misspelt one."""
 
@@ -100,6 +119,14 @@ def init(file: Path) -> None:
 @click.argument("scenario", type=_FOLDER)
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Instead of the scenario's own.")
 @click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="PATH=VALUE",
+    callback=_changes,
+    help='Another value of a field, e.g. network.rtt="100 ms", flows.0.cc=reno; may be given more than once.',
+)
+@click.option(
     "--backend",
     type=click.Choice(list(BACKENDS)),
     default="sim",
@@ -108,14 +135,17 @@ def init(file: Path) -> None:
 @click.option("--out", type=_FOLDER, help="Keep tables, scenario and manifest in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @ALGORITHMS
-def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_json: bool) -> None:
-    """Run SCENARIO, a TOML file; print what its flows and links did."""
+def run(
+    scenario: Path, seed: int | None, changes: dict[str, Any], backend: str, out: Path | None, as_json: bool
+) -> None:
+    """Run SCENARIO, a TOML file (- is stdin); print what its flows and links did."""
     from cclab import backends, console, results
-    from cclab.scenario import Scenario
+    from cclab.scenario import Scenario, read_text
 
-    if _kind(scenario) == "study":
+    text = sys.stdin.read() if str(scenario) == "-" else read_text(scenario)  # once: it may be a pipe
+    if _kind_of(text) == "study":
         raise ScenarioError(f"{scenario}: this is a study file; run it with: cclab sweep {shlex.quote(str(scenario))}")
-    loaded = _of_file(scenario, Scenario.load, scenario)
+    loaded = _of_file(scenario, lambda: Scenario.from_toml(text, folder=scenario.parent, changes=changes))
     if out is not None:
         from cclab.folders import refuse_foreign
 
@@ -141,8 +171,9 @@ def run(scenario: Path, seed: int | None, backend: str, out: Path | None, as_jso
 @cli.command("list", short_help="List algorithms, queues, topologies, studies, columns, events.")
 @click.argument("kind", required=False, type=click.Choice([*_ENTRIES, "columns", "events"]))
 @click.option("--markdown", is_flag=True, help="As in docs/models/README.md; columns, events as in docs/reference.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: for each kind a list of entries.")
 @ALGORITHMS
-def list_(kind: str | None, markdown: bool) -> None:
+def list_(kind: str | None, markdown: bool, as_json: bool) -> None:
     """List what there is: algorithms, queues, topologies, studies; one line each, with its source.
 
     Of connections over several paths: couplings, schedulers. Of stations that share the air: routing, MAC profiles,
@@ -150,11 +181,14 @@ def list_(kind: str | None, markdown: bool) -> None:
 
     Where KIND asks for them, also the columns of results and what a law is told of events, with units.
     """
-    from cclab import console
+    from cclab import console, results
     from cclab.cli import catalogue
 
     if markdown:
         click.echo(catalogue.markdown(kind), nl=False)
+        return
+    if as_json:
+        click.echo(results.to_json(catalogue.data(kind)))
         return
     if kind in ("columns", "events"):
         for title, rows in catalogue.fields(kind):
@@ -176,16 +210,22 @@ def list_(kind: str | None, markdown: bool) -> None:
 
 @cli.command(short_help="Show parameters, defaults, bounds and source of one of them.")
 @click.argument("name")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object: for each kind that has the name an entry."
+)
 @ALGORITHMS
-def describe(name: str) -> None:
+def describe(name: str, as_json: bool) -> None:
     """Describe NAME, an algorithm, queue, topology, study or what else is listed: parameters, bounds, source."""
-    from cclab import registry
+    from cclab import registry, results
     from cclab.cli import catalogue
 
     everything = [(kind, entry) for kind, entries in catalogue.everything().items() for entry in entries]
     found = [(kind, entry) for kind, entry in everything if entry["name"] == name]
     if not found:
         raise registry.unknown("name", name, dict.fromkeys(entry["name"] for _, entry in everything))
+    if as_json:
+        click.echo(results.to_json(dict(found)))
+        return
     for i, (kind, entry) in enumerate(found):  # an algorithm and a study may share a name
         click.echo("\n" if i else "", nl=False)
         catalogue.describe(kind, entry)
@@ -401,11 +441,18 @@ def _read(file: Path) -> str:
 
 def _kind(file: Path) -> str | None:
     """What a file is by its keys: `"study"`, `"scenario"`, or neither; who reads it says what is wrong with it."""
+    try:
+        return _kind_of(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _kind_of(text: str) -> str | None:
     import tomllib
 
     try:
-        keys = tomllib.loads(file.read_text(encoding="utf-8")).keys()
-    except (OSError, ValueError):
+        keys = tomllib.loads(text).keys()
+    except ValueError:
         return None
     if keys & {"scenario", "vary", "together", "points"}:
         return "study"
