@@ -396,6 +396,18 @@ impl Endpoint {
     pub fn close(&mut self, _now: Time) {
         self.snd.close();
     }
+    /// Changes options in the course of the connection; those that count only at its beginning do nothing.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn reconfigure<E>(&mut self, change: impl FnOnce(&mut Config) -> Result<(), E>) -> Result<(), E> {
+        let mut config = self.snd.config().clone();
+        change(&mut config)?;
+        let config = Arc::new(config);
+        self.rcv.set_config(Arc::clone(&config));
+        self.snd.set_config(config);
+        Ok(())
+    }
     /// Nagle's algorithm on or off (TCP_NODELAY is its opposite).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.snd.set_nagle(nagle);

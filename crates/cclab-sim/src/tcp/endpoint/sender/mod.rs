@@ -184,6 +184,9 @@ impl Sender {
     pub fn config(&self) -> &Config {
         &self.config
     }
+    pub fn set_config(&mut self, config: Arc<Config>) {
+        self.config = config;
+    }
     pub fn law(&self) -> &dyn CongestionControl {
         self.law.as_dyn()
     }
