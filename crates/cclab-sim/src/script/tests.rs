@@ -139,7 +139,7 @@ fn several_connections() {
 #[test]
 fn sequence_numbers_begin_where_the_script_says() {
     let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
-        +0 < S 900:900(0) win 65535 <mss 1000>\n+0 > S. 77:77(0) ack 1 <...>\n+1 > S. ISN:ISN(0) ack 1 <...>\n\
+        +0 < S 900:900(0) win 65535 <mss 1000>\n+0 > S. 77:77(0) ack 901 <...>\n+1 > S. ISN:ISN(0) ack 901 <...>\n\
         +0 < . 1:1(0) ack 1 win 9\n+0 accept(3, ..., ...) = 4\n";
     assert!(run(&text.replace("ISN", "77"), "isn").passed, "{:?}", run(&text.replace("ISN", "77"), "isn"));
     assert!(run(&text.replace("ISN", "78"), "isn").message.contains("sequence number: expected 78, actual 77"));

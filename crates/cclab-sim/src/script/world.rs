@@ -227,9 +227,10 @@ impl<'a> World<'a> {
             return self.settle();
         };
         if segment.flags.has(Flags::SYN) {
-            // All else counts from the SYN.
+            // What a SYN says is absolute; all else counts from there.
             connection.peer_start = segment.seq;
             segment.seq = 0;
+            segment.ack = segment.ack.wrapping_sub(connection.own_start.unwrap_or(0));
             connection.peer_syn.get_or_insert(segment);
         }
         segment.ts_ecr = connection.stamps.on_wire(segment.ts_ecr);
@@ -312,6 +313,7 @@ impl<'a> World<'a> {
                 if actual.flags.has(Flags::SYN) {
                     // The script chooses our initial sequence number.
                     actual.seq += *connection.own_start.get_or_insert(expected.seq);
+                    actual.ack = actual.ack.map(|ack| ack + connection.peer_start);
                 }
                 &mut connection.stamps
             }
