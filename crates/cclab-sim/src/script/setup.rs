@@ -139,6 +139,9 @@ impl Setup {
             "rto_initial" => config.rto.initial = milliseconds(key, value)?,
             "rto_granularity" => config.rto.granularity = milliseconds(key, value)?,
             "dupthresh" => config.dupthresh = within(key, value, 1, 300)?,
+            "max_reordering" => config.max_reordering = within(key, value, 1, 1000)?,
+            "reo_wnd_adapts" => config.reo_wnd_adapts = flag(key, value)?,
+            "rack_dupthresh" => config.rack_dupthresh = flag(key, value)?,
             "limited_transmit" => config.limited_transmit = flag(key, value)?,
             "frto" => config.frto = flag(key, value)?,
             "tlp" => config.tlp = flag(key, value)?,
@@ -221,7 +224,7 @@ impl Setup {
 
 const DIRECTIVES: &str = "profile, recovery, cc, mss, sack, timestamps, window_scaling, ecn, initial_window, \
     initial_ssthresh, receive_buffer, ack_every, ack_timeout, ack_adaptive, quickack, rto_style, rto_min, rto_max, \
-    rto_initial, rto_granularity, dupthresh, limited_transmit, frto, tlp, prr, undo, pacing, nagle, cwnd_validation, \
+    rto_initial, rto_granularity, dupthresh, max_reordering, reo_wnd_adapts, rack_dupthresh, limited_transmit, frto, tlp, prr, undo, pacing, nagle, cwnd_validation, \
     slow_start_after_idle, flavour, every_packet";
 
 fn not_one_of(key: &str, value: &str, allowed: &str) -> String {

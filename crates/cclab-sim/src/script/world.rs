@@ -446,6 +446,7 @@ impl<'a> World<'a> {
             "lost" => f64::from(info.lost_out),
             "retrans" => f64::from(info.retrans_out),
             "total_retrans" => info.total_retrans as f64,
+            "reordering" => f64::from(info.reordering),
             "pacing_rate" => bytes(info.pacing_rate),
             "delivery_rate" => bytes(info.delivery_rate),
             "bytes_acked" => endpoint.stats().bytes_acked as f64,
@@ -508,7 +509,7 @@ const READ_LATER: &[&str] =
 /// The names that a failing assertion offers.
 const NAMES: &str = "tcpi_snd_cwnd, tcpi_snd_ssthresh, tcpi_snd_mss, tcpi_rtt, tcpi_rttvar, tcpi_min_rtt, tcpi_rto, \
     tcpi_backoff, tcpi_retransmits, tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans, tcpi_total_retrans, \
-    tcpi_pacing_rate, tcpi_delivery_rate, tcpi_bytes_acked, tcpi_bytes_sent, tcpi_data_segs_out, tcpi_options, \
+    tcpi_reordering, tcpi_pacing_rate, tcpi_delivery_rate, tcpi_bytes_acked, tcpi_bytes_sent, tcpi_data_segs_out, tcpi_options, \
     tcpi_ca_state, tcpi_state, TCP_CA_*, TCPI_OPT_*, TCP_INFINITE_SSTHRESH";
 
 /// Linux's names for the values above.

@@ -74,6 +74,8 @@ pub struct Info {
     pub retrans_out: u32,
     /// Segments retransmitted so far.
     pub total_retrans: u64,
+    /// How many segments late one may be that is not lost (`tcpi_reordering`).
+    pub reordering: u32,
     /// Pacing rate, if pacing.
     pub pacing_rate: Option<Rate>,
     /// Last delivery-rate sample.
