@@ -25,6 +25,8 @@ pub struct Context {
     pub flavour: Flavour,
     /// Whether the sender paces its segments.
     pub paced: bool,
+    /// Whether the sender's host hands over segments in bursts, of a millisecond of the pacing rate.
+    pub bursts: bool,
     /// A random stream of the flow's own.
     pub rng: Stream,
 }
@@ -38,6 +40,7 @@ impl Context {
             initial_ssthresh: None,
             flavour: Flavour::Linux,
             paced: false,
+            bursts: false,
             rng: Stream::new(0, "cc"),
         }
     }

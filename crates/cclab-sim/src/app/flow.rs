@@ -261,6 +261,7 @@ pub(super) fn connection(
             initial_ssthresh: config.initial_ssthresh,
             flavour: config.flavour,
             paced: config.pacing == Pacing::On,
+            bursts: config.tso.is_some(),
             rng,
         };
         cc.make(&cx, params).expect("a scenario's parameters are checked")

@@ -15,7 +15,6 @@ mod compare;
 mod expr;
 mod parse;
 mod setup;
-mod shell;
 mod socket;
 mod world;
 

@@ -18,9 +18,9 @@
 //! Linux and the paper: Linux paces 1 % slower, adds to W what ACKs came in excess, and falls back to a measured rate
 //! where it believes to meet a policer; the paper has none of this. An RTT equal to RTprop renews it in the draft of
 //! 2017, and does not in Linux since 5.11 (so that PROBE_RTT comes every ten seconds also where the queue is often empty).
+//! In Linux the handshake tells RTprop first, in the paper data.
 //!
-//! Where we depart from Linux: no segmentation offload, so its quantum is at its least (one segment below 1.2 Mbit/s,
-//! else two); BtlBw's window is exact where Linux keeps three candidates; RTprop starts with data, not with the SYN.
+//! Where we depart from Linux: BtlBw's window is exact where Linux keeps three candidates.
 
 mod drain;
 mod extra_acked;
@@ -86,6 +86,8 @@ pub(super) const POLICER: Spec = Spec {
 
 /// Window of BtlBw: a cycle and two rounds. Linux keeps what is ten rounds old.
 const BTL_BW_ROUNDS: u64 = 11;
+/// The most that a host hands over as one, bits.
+const LARGEST_QUANTUM: f64 = 65_536.0 * 8.0;
 /// Least W outside of a timeout, segments.
 pub(super) const MIN_WINDOW: f64 = 4.0;
 
@@ -106,9 +108,10 @@ pub(super) struct Bbr<C> {
     startup_gain: f64,
     drain_gain: f64,
     margin: f64,
-    /// An RTT equal to RTprop renews it.
-    renew_equal: bool,
+    linux: bool,
     pub rng: Stream,
+    /// The host hands over a millisecond's segments as one.
+    bursts: bool,
 
     state: State,
     pub cycle: C,
@@ -142,8 +145,9 @@ impl<C: Cycle> Bbr<C> {
             startup_gain: if linux { 739.0 / 256.0 } else { high },
             drain_gain: if linux { 88.0 / 256.0 } else { 1.0 / high },
             margin: 1.0 - params.number("pacing_margin") / 100.0,
-            renew_equal: !linux,
+            linux,
             rng: cx.rng.clone(),
+            bursts: cx.bursts,
             state: State::Startup,
             cycle,
             cwnd: f64::from(cx.initial_window),
@@ -224,9 +228,19 @@ impl<C: Cycle> Bbr<C> {
         if !C::QUANTA {
             return window.max(MIN_WINDOW);
         }
-        let quantum = if self.pacing_rate < 1.2e6 { 1.0 } else { 2.0 };
+        let quantum = self.quantum();
         let even = ((window + 3.0 * quantum) / 2.0).ceil() * 2.0;
         even + if matches!(self.state, State::ProbeBw(probe) if probe.is_up()) { 2.0 } else { 0.0 }
+    }
+
+    /// Segments that the host hands over as one: two, below 1.2 Mbit/s one, and where it hands over bursts what 1/1024 s
+    /// of the pacing rate has.
+    fn quantum(&self) -> f64 {
+        let least = if self.pacing_rate < 1.2e6 { 1.0 } else { 2.0 };
+        if !self.bursts {
+            return least;
+        }
+        (self.pacing_rate / 1024.0).min(LARGEST_QUANTUM).div_euclid(self.segment).clamp(least, 127.0)
     }
 
     /// What should be in flight at `gain`.
@@ -298,6 +312,8 @@ impl<C: Cycle> Bbr<C> {
 impl<C: Cycle> CongestionControl for Bbr<C> {
     fn on_established(&mut self, ev: &EstablishedEvent) {
         self.rt_prop_stamp = ev.now;
+        // In Linux the SYN, smaller than what follows, tells RTprop.
+        self.rt_prop = Some(ev.srtt).filter(|&rtt| self.linux && rtt > Duration::ZERO);
     }
 
     fn on_ack(&mut self, ev: &AckEvent) {

@@ -24,7 +24,7 @@ impl<C: Cycle> Bbr<C> {
         if let Some(rtt) = ev.rtt {
             // The ACK of a lone small segment may have been delayed: it is no measure for an expired RTprop.
             let delayed = ev.prior_in_flight == ev.acked_bytes && (ev.acked_bytes as f64) * 8.0 < self.segment;
-            let smaller = self.rt_prop.is_none_or(|old| rtt < old || (self.renew_equal && rtt == old));
+            let smaller = self.rt_prop.is_none_or(|old| rtt < old || (!self.linux && rtt == old));
             if smaller || (expired && !delayed) {
                 self.rt_prop = Some(rtt);
                 self.rt_prop_stamp = ev.now;

@@ -189,7 +189,7 @@ fn rt_prop_is_renewed() {
         (50, 11_001.0, true, Flavour::Linux, false),
     ];
     for (rtt, t, lone, flavour, renewed) in cases {
-        let mut bbr = Bbr { renew_equal: flavour == Flavour::Paper, ..knows_the_path(2) };
+        let mut bbr = Bbr { linux: flavour == Flavour::Linux, ..knows_the_path(2) };
         let small = |ev| AckEvent { acked_bytes: 100, prior_in_flight: 100, ..ev };
         let ev = AckEvent { rtt: Some(Duration::from_millis(rtt)), ..ack(t) };
         bbr.on_ack(&if lone { small(ev) } else { ev });
@@ -312,5 +312,27 @@ fn steady_loss_is_a_policer() {
         if found {
             assert_eq!(policer.rate, Some(20e6)); // 100 kB in 40 ms
         }
+    }
+}
+
+/// Linux `bbr_init`: RTprop begins with the handshake's RTT; the paper has data only.
+#[test]
+fn the_handshake_tells_rt_prop_in_linux() {
+    let rtt = Duration::from_millis(40);
+    for (flavour, told) in [(Flavour::Linux, Some(rtt)), (Flavour::Paper, None)] {
+        let mut bbr = law(flavour);
+        bbr.on_established(&EstablishedEvent { now: ms(40.0), srtt: rtt });
+        assert_eq!((bbr.rt_prop, bbr.rt_prop_stamp), (told, ms(40.0)));
+    }
+}
+
+/// Linux `bbr_tso_segs_goal`: 1/1024 s of the pacing rate, 64 KB at most, two segments at least (below 1.2 Mbit/s one).
+#[test]
+fn a_quantum_is_a_millisecond_of_the_pacing_rate() {
+    for (rate, alone, burst) in
+        [(1e6, 1.0, 1.0), (10e6, 2.0, 2.0), (100e6, 2.0, 8.0), (200e6, 2.0, 16.0), (10e9, 2.0, 43.0)]
+    {
+        let bbr = |bursts| Bbr { pacing_rate: rate, bursts, ..knows_the_path(2) };
+        assert_eq!((bbr(false).quantum(), bbr(true).quantum()), (alone, burst), "{rate}");
     }
 }

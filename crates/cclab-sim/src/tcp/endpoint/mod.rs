@@ -74,8 +74,6 @@ pub struct Info {
     pub retrans_out: u32,
     /// Segments retransmitted so far.
     pub total_retrans: u64,
-    /// How many segments late one may be that is not lost (`tcpi_reordering`).
-    pub reordering: u32,
     /// Pacing rate, if pacing.
     pub pacing_rate: Option<Rate>,
     /// Last delivery-rate sample.
@@ -397,18 +395,6 @@ impl Endpoint {
     /// The application will write no more: a FIN follows the data. A source without end stops where it is.
     pub fn close(&mut self, _now: Time) {
         self.snd.close();
-    }
-    /// Changes options in the course of the connection; those that count only at its beginning do nothing.
-    ///
-    /// # Errors
-    /// Those of `change`.
-    pub fn reconfigure<E>(&mut self, change: impl FnOnce(&mut Config) -> Result<(), E>) -> Result<(), E> {
-        let mut config = self.snd.config().clone();
-        change(&mut config)?;
-        let config = Arc::new(config);
-        self.rcv.set_config(Arc::clone(&config));
-        self.snd.set_config(config);
-        Ok(())
     }
     /// Nagle's algorithm on or off (TCP_NODELAY is its opposite).
     pub fn set_nagle(&mut self, nagle: bool) {

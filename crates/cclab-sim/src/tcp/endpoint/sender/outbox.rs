@@ -14,13 +14,15 @@ pub(super) struct Outbox {
     more: bool,
     /// Nagle's algorithm is on.
     nagle: bool,
-    /// Segments that are to leave together: how many, and how many have left.
-    burst: (u8, u8),
+    /// Segments of a burst that are still to leave.
+    burst: u8,
+    /// What the congestion window has room for waits until it has more.
+    deferred: bool,
 }
 
 impl Outbox {
     pub fn new(nagle: bool) -> Outbox {
-        Outbox { end: 1, small_end: 0, closing: false, fin_sent: false, more: false, nagle, burst: (0, 0) }
+        Outbox { end: 1, small_end: 0, closing: false, fin_sent: false, more: false, nagle, burst: 0, deferred: false }
     }
 
     /// The application writes `bytes` more.
@@ -61,17 +63,28 @@ impl Outbox {
         (len > 0 || fin).then_some((len as u32, fin))
     }
 
-    /// A segment leaves: whether it is the last of several that leave together. `size` says how many when a new row begins.
-    pub fn ends_burst(&mut self, size: impl FnOnce() -> u64) -> bool {
-        if self.burst.0 == self.burst.1 {
-            self.burst = (size().clamp(1, 255) as u8, 0);
-        }
-        self.burst.1 += 1;
-        self.burst.0 > 1 && self.burst.0 == self.burst.1
+    /// So many segments leave together; one is no burst.
+    pub fn begin_burst(&mut self, segments: u64) {
+        self.burst = if segments > 1 { segments.min(255) as u8 } else { 0 };
     }
-    /// The sender stops: the next segment begins a new row.
-    pub fn end_burst(&mut self) {
-        self.burst = (0, 0);
+    /// The next segment leaves with the one before.
+    pub fn in_burst(&self) -> bool {
+        self.burst > 0
+    }
+    /// A segment leaves: whether it is the last of a burst.
+    pub fn ends_burst(&mut self) -> bool {
+        let left = self.burst;
+        self.burst = left.saturating_sub(1);
+        left == 1
+    }
+    /// What may leave waits for more; `limited`: the congestion window has to let it.
+    pub fn defer(&mut self, limited: bool) {
+        self.deferred = limited;
+    }
+    /// The sender stops: whether it waits for the congestion window to let more leave at once.
+    pub fn end_burst(&mut self) -> bool {
+        self.burst = 0;
+        std::mem::take(&mut self.deferred)
     }
     /// Bytes written and not sent up to `nxt`.
     pub fn waiting(&self, nxt: u64) -> u64 {

@@ -50,6 +50,10 @@ impl Pacer {
         self.next += by;
     }
 
+    /// When the next segment might leave, or might have left.
+    pub fn earliest(&self) -> Time {
+        self.next
+    }
     /// Whether the next segment has to wait.
     pub fn blocks(&mut self, now: Time) -> bool {
         self.blocked = self.rate.is_some() && now < self.next;

@@ -5,7 +5,7 @@ use super::Sender;
 use super::scoreboard::Skip;
 use super::timer::Kind;
 use cclab_algo::cc::Phase;
-use cclab_algo::{Rate, Time};
+use cclab_algo::{Duration, Rate, Time};
 
 /// What is to leave, before the header is filled in.
 #[derive(Clone, Copy, Debug, Default)]
@@ -168,9 +168,16 @@ impl Sender {
             return None;
         }
         self.restart_if_idle(now);
+        if self.outbox.in_burst() {
+            return Some(self.transmit_new(now, len, fin));
+        }
         // A FIN needs no room of its own in the congestion window (as Linux `tcp_cwnd_test`).
         if self.in_flight() + u64::from(len) > self.send_window() || self.pacer.blocks(now) {
             return None;
+        }
+        if let Some(tso) = self.config.tso {
+            let burst = self.next_burst(now, tso)?;
+            self.outbox.begin_burst(burst);
         }
         Some(self.transmit_new(now, len, fin))
     }
@@ -186,7 +193,7 @@ impl Sender {
     /// Sends `len` bytes of new data, and the FIN with them.
     pub(super) fn transmit_new(&mut self, now: Time, len: u32, fin: bool) -> Outgoing {
         let seq = self.window.nxt();
-        let push = self.config.tso.is_some_and(|tso| self.ends_burst(tso));
+        let push = self.outbox.ends_burst();
         let out = Outgoing { seq, len, fin, retransmission: false, cwr: self.marking.take_cwr(len), push };
         let idle = self.board.is_empty();
         if idle {
@@ -205,21 +212,38 @@ impl Sender {
         out
     }
 
-    /// Whether the segment that leaves is the last of those that a host hands to its interface as one: what a millisecond of
-    /// the pacing rate has, more on a short path, at most half the window and what may leave (Linux `tcp_tso_autosize`,
-    /// `tcp_cwnd_test`, 64 KB).
+    /// How many segments the host hands to its interface as one: what a millisecond of the pacing rate has, more on a short
+    /// path, at most half the window and what may leave (Linux `tcp_tso_autosize`, `tcp_cwnd_test`, 64 KB). `None`: they
+    /// wait for an ACK that lets more of them leave.
     #[inline(never)]
-    fn ends_burst(&mut self, tso: Tso) -> bool {
+    fn next_burst(&mut self, now: Time, tso: Tso) -> Option<u64> {
         const LARGEST: u64 = 65_536;
-        let (mss, cwnd, srtt) = (self.mss(), self.cwnd(), self.rtt.srtt());
+        let (mss, cwnd) = (self.mss(), self.cwnd());
         let percent = if self.law.cwnd() < self.law.ssthresh() / 2 { 200 } else { 120 };
-        let own = Rate::of(cwnd.max(self.board.out().bytes) * percent / 100, srtt);
+        let own = Rate::of(cwnd.max(self.board.out().bytes) * percent / 100, self.rtt.srtt());
         let rate = self.pacer.rate().or(own).map_or(0, |rate| rate.as_bps_f64() as u64 / 8);
         let short = LARGEST.checked_shr(((self.rtt.min_rtt().0 / 1000) >> 9) as u32).unwrap_or(0);
         let most = (((rate >> 10) + short).min(LARGEST) / mss).max(tso.min_segments.into());
-        let room = cwnd.saturating_sub(self.in_flight()).min(self.window.usable());
         let waiting = self.outbox.waiting(self.window.nxt());
-        self.outbox.ends_burst(|| most.min(cwnd / mss / 2).min(room / mss).min(waiting.div_ceil(mss)))
+        let (room, usable) = (cwnd.saturating_sub(self.in_flight()), self.window.usable());
+        if waiting > mss
+            && room.min(usable) < (most * mss).min(waiting).min(cwnd.min(self.window.wnd()) / 3)
+            && self.may_defer(now)
+        {
+            self.outbox.defer(room < usable);
+            return None;
+        }
+        Some(most.min(cwnd / mss / 2).min(room.min(usable) / mss).min(waiting.div_ceil(mss)))
+    }
+
+    /// Whether something left within the last millisecond, and the next ACK is expected within the next, or within half an RTT
+    /// (Linux `tcp_tso_should_defer`, 6.18).
+    fn may_defer(&self, now: Time) -> bool {
+        const SOON: Duration = Duration::from_millis(1);
+        let Some(head) = self.board.front() else { return false };
+        let srtt = self.rtt.srtt();
+        let recent = now <= self.usage.last_send().max(self.pacer.earliest()) + SOON;
+        recent && head.sent + srtt <= now + SOON.min(srtt / 2) && !self.episode.repairs()
     }
 
     fn on_sent(&mut self, now: Time, out: &Outgoing) {
@@ -235,9 +259,8 @@ impl Sender {
 
     /// Nothing more may leave for now: why, and what to wait for.
     fn stop(&mut self, now: Time) {
-        self.outbox.end_burst();
         let sent = self.usage.take_sent();
-        let limited = self.in_flight() + self.mss() > self.cwnd();
+        let limited = self.outbox.end_burst() || self.in_flight() + self.mss() > self.cwnd();
         if sent || limited {
             self.note_usage(now, limited);
         }

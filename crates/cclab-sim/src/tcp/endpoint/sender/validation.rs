@@ -43,6 +43,10 @@ impl Usage {
     pub fn on_new_data(&mut self, now: Time) {
         self.last_send = now;
     }
+    /// When new data last left.
+    pub fn last_send(&self) -> Time {
+        self.last_send
+    }
     /// Something leaves, of which `counts` says whether it makes use of the window.
     pub fn note_sent(&mut self, counts: bool) {
         self.sent |= counts;
