@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from cclab import published
@@ -45,8 +46,16 @@ def test_what_differs_decides_then_what_cannot_be_told() -> None:
 )
 def test_the_claim_is_open_while_the_rest_could_change_it(agree: int, differ: int, verdict: str) -> None:
     given = ["agrees"] * agree + ["differs"] * differ + ["cannot tell"] * (30 - agree - differ)
-    assert ANALYSIS.claim({str(i): v for i, v in enumerate(given)}, []).verdict == verdict
-    assert ANALYSIS.claim({"a": "agrees"}, ["no namespaces"]).verdict == "not tested"
+    assert ANALYSIS.claim({str(i): v for i, v in enumerate(given)}).verdict == verdict
+
+
+def test_runs_of_a_kernel_come_with_it() -> None:
+    runs = pl.read_csv(STUDY.folder / "kernel.csv")
+    names = [s.name for s in ANALYSIS.scenarios(ABOUT, ABOUT["host"])]
+    count = runs.group_by("scenario").agg(pl.col("run").n_unique())
+    assert sorted(count["scenario"]) == sorted(names)
+    assert set(count["run"]) == {ABOUT["full"]["kernel"]}
+    assert {key.split("/")[0] for key in runs["quantity"]} == set(ABOUT["quantities"])
 
 
 def test_a_run_gives_every_quantity_of_its_kind() -> None:
