@@ -117,10 +117,11 @@ def percent(part: float | None) -> str:
 
 
 def result_tables(result: Result) -> list[Any]:
-    """Flows, sessions, background and links that a result knows of, with units, and what the figures rest on."""
+    """Tables of a result that it knows of, flows first, with units, and what the figures rest on."""
     flows, links = _known(result, "flows", "goodput_bps"), _known(result, "links", "throughput_bps")
     parts: list[Any] = [_flow_table(result, flows)] if flows else []
     parts += [_session_table(result)] if result.rows("sessions") else []
+    parts += [_application_table(result)] if result.rows("applications") else []
     parts += [_background_table(result)] if result.rows("background") else []
     parts += [_link_table(links)] if links else []
     return [*parts, _footing(result)] if parts else []
@@ -168,6 +169,24 @@ def _session_table(result: Result) -> Table:
             number(_ms(row["reorder_mean_s"])), number(_ms(row["reorder_p99_s"])),
             number(row["buffer_mean_bytes"] / 1e3), number(row["buffer_max_bytes"] / 1e3), number(row["stall_max_s"]),
             number(row["aggregation_benefit"]), *([number(row["fct_s"])] if finite else []),
+        )  # fmt: skip
+    return made
+
+
+def _application_table(result: Result) -> Table:
+    rows = result.rows("applications")
+    played = any(row["kind"] == "chunks" for row in rows)
+    made = table(
+        "applications (a part is a burst, a write, a chunk or a response)", "Flow", "Traffic", "|Parts|completed",
+        "|Completed|after, mean (ms)", "|p50", "|p95", "|p99",
+        *(["|Startup|(s)", "|Stalls", "|Stalled|(s)"] if played else []),
+    )  # fmt: skip
+    for row in rows:
+        playing = (number(row[name]) for name in ("startup_s", "stalls", "stalled_s"))
+        made.add_row(
+            row["label"], row["kind"], number(row["completed"]),
+            *(number(_ms(row[f"completion_{part}_s"])) for part in ("mean", "p50", "p95", "p99")),
+            *(playing if played else ()),
         )  # fmt: skip
     return made
 

@@ -108,6 +108,11 @@ class Result:
         return self._some("sessions")
 
     @property
+    def applications(self) -> pl.DataFrame:
+        """One row per flow whose application pauses, after the warm-up; empty where there is none."""
+        return self._some("applications")
+
+    @property
     def links(self) -> pl.DataFrame:
         """One row per link, after the warm-up."""
         return self._table("links")
@@ -202,6 +207,7 @@ class Result:
             "seed": self.seed,
             "flows": rows("flows"),
             "sessions": rows("sessions"),
+            "applications": rows("applications"),
             "links": rows("links"),
             "background": rows("background"),
             "fct": rows("fct"),

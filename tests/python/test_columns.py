@@ -12,7 +12,11 @@ NETWORK = {"topology": "dumbbell", "rate": "5 Mbit/s", "rtt": "20 ms"}
 EVERYTHING = {
     "duration": "2 s",
     "network": NETWORK,
-    "flows": [{"cc": "cubic"}, {"kind": "cbr", "rate": "1 Mbit/s"}, {"cc": "reno", "paths": [{}, {}]}],
+    "flows": [
+        {"cc": "cubic", "traffic": {"kind": "chunks", "size": "10 kB", "every": "500 ms"}},
+        {"kind": "cbr", "rate": "1 Mbit/s"},
+        {"cc": "reno", "paths": [{}, {}]},
+    ],
     "background": [{"kind": "poisson", "load": "20%", "cc": "reno"}],
     "record": {"packets": "table"},
 }

@@ -113,7 +113,7 @@ fn periodic(law: &str, given: &[(&str, Given)], p: f64, w: f64, mean: f64) -> f6
     scenario.record.samples = Sampling::Off;
     let given = given.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     let cc = cc::find(law).expect("a registered law");
-    let traffic = Traffic::Tcp { size: None, config: config.into(), cc, cc_params: given };
+    let traffic = Traffic::Tcp { size: None, application: None, config: config.into(), cc, cc_params: given };
     scenario.flows = vec![flow(law, traffic)];
     let result = run(&scenario);
     assert_eq!(result.flows.row(0).timeouts, 0, "{law}, p = {p}");

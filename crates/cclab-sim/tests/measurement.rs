@@ -22,7 +22,7 @@ fn classic(initial_window: u32) -> Config {
 fn transfer(segments: u64) -> Flow {
     let cc = cc::find("reno").expect("registered");
     let config = classic(10).into();
-    flow("transfer", Traffic::Tcp { size: Some(segments * 960), config, cc, cc_params: vec![] })
+    flow("transfer", Traffic::Tcp { size: Some(segments * 960), application: None, config, cc, cc_params: vec![] })
 }
 
 /// Slow start from 10 segments doubles each round: 10 segments take 1 round, 11 and 30 take 2, 31 and 70 take 3, 100

@@ -576,7 +576,7 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ("flows.0.rtt = '0 ms'", r#"flows[0].rtt: "0 ms" is too small; at least "1 ns""#),
     (
         "flows.0.from = 'left'",
-        "flows[0].from: unknown field; allowed: kind, label, count, paths, rtt, direction, start, start_jitter, stop, send_jitter, size, profile, flavour, sysctl, growth_per_ack, cc, sack, recovery, dsack, tlp, prr, dupthresh, limited_transmit, frto, undo, timestamps, mss, packet_size, window_scaling, ecn, quick_start, initial_window, receive_buffer, adv_win_scale, send_buffer, tso, pacing, nagle, cwnd_validation, slow_start_after_idle, initial_ssthresh, ack_every, delayed_ack, rto_min, rto",
+        "flows[0].from: unknown field; allowed: kind, label, count, paths, rtt, direction, start, start_jitter, stop, send_jitter, size, profile, flavour, sysctl, growth_per_ack, cc, sack, recovery, dsack, tlp, prr, dupthresh, limited_transmit, frto, undo, timestamps, mss, packet_size, window_scaling, ecn, quick_start, initial_window, receive_buffer, adv_win_scale, send_buffer, tso, pacing, nagle, cwnd_validation, slow_start_after_idle, initial_ssthresh, ack_every, delayed_ack, rto_min, rto, traffic",
     ),
     ("flows.0.direction = 'backward'", r#"flows[0].direction: unknown "backward"; allowed: forward, reverse"#),
     ("flows.0.start = '60 s'", r#"flows[0].start: the latest start, "60 s", is not before the end of the run, "60 s""#),
@@ -584,6 +584,35 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     (
         "flows.0.stop = '10 s'\nflows.0.size = '1 MB'",
         "flows[0].stop: flows[0].size is given too: a transfer ends by itself; write one of them",
+    ),
+    (
+        "flows.0.size = '1 MB'\nflows.0.traffic = { kind = 'onoff' }",
+        "flows[0].size: traffic is given too, which says what is sent; write one of them",
+    ),
+    ("flows.0.traffic = 'onoff'", r#"flows[0].traffic: "onoff" is not a table"#),
+    ("flows.0.traffic = {}", r#"flows[0].traffic.kind: missing; write e.g. kind = "onoff""#),
+    (
+        "flows.0.traffic = { kind = 'video' }",
+        r#"flows[0].traffic.kind: unknown "video"; allowed: onoff, cbr, chunks, requests"#,
+    ),
+    (
+        "flows.0.traffic = { kind = 'onoff', write = '1 kB' }",
+        r#"flows[0].traffic.write: is for writes at a rate; give rate, e.g. "1 Mbit/s""#,
+    ),
+    ("flows.0.traffic = { kind = 'cbr' }", r#"flows[0].traffic.rate: missing; write e.g. rate = "1 Mbit/s""#),
+    (
+        "flows.0.traffic = { kind = 'onoff', distribution = 'uniform' }",
+        r#"flows[0].traffic.distribution: unknown "uniform"; allowed: constant, exponential, pareto"#,
+    ),
+    ("flows.0.traffic = { kind = 'chunks' }", r#"flows[0].traffic.size: missing; write e.g. size = "1 MB""#),
+    ("flows.0.traffic = { kind = 'requests' }", r#"flows[0].traffic.response: missing; write e.g. response = "50 kB""#),
+    (
+        "flows.0.stop = '9 s'\nflows.0.traffic = { kind = 'chunks', size = '1 MB', count = 3 }",
+        "flows[0].traffic.count: flows[0].stop is given too; write one of them",
+    ),
+    (
+        "flows.0.traffic = { kind = 'cbr', rate = '1 Mbit/s' }\nflows.0.paths = [{ rtt = '20 ms' }]",
+        "flows[0].traffic: is for a flow on one path; write paths or traffic",
     ),
     ("flows.0.size = '0 B'", r#"flows[0].size: "0 B" is too small; at least "1 B""#),
     ("flows.0.packet_size = '59 B'", r#"flows[0].packet_size: "59 B" is too small; at least "60 B""#),

@@ -121,7 +121,9 @@ def _beyond_in_flows(flows: list[dict[str, Any]]) -> Iterator[str]:
     plain: dict[str, dict[str, Any]] = {}
     for i, flow in enumerate(flows):
         where = f"flows[{i}]"
-        if "paths" in flow and not check()["mptcp"]:
+        if "traffic" in flow:
+            yield f"{where}.traffic: live knows sources that always have something to send; write size, or leave it out"
+        elif "paths" in flow and not check()["mptcp"]:
             yield f"{where}.paths: this kernel has no MPTCP, or sysctl net.mptcp.enabled is 0"
         elif flow.get("coupling", "none") != "none":
             yield f"{where}.coupling: the subflows of a kernel know nothing of each other; write a law as cc"

@@ -107,6 +107,9 @@ def _beyond_in_flow(where: str, flow: dict[str, Any]) -> Iterator[str]:
     if "paths" in flow:
         yield f"{where}.paths: the model knows flows on one path"
         return
+    if "traffic" in flow:
+        yield f"{where}.traffic: the model knows sources that always have something to send"
+        return
     if flow["direction"] != "forward":
         yield f'{where}.direction: the model knows "forward" only'
     if flow["stop"] != "never":

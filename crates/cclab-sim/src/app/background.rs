@@ -8,7 +8,7 @@ mod table;
 
 pub use self::table::{BackgroundRow, BackgroundTable, CompletionRow, CompletionTimes};
 use super::config::{self, Arrivals};
-use super::flow::{Flow, Opening, connection, failed_law};
+use super::flow::{Flow, Opening, SOURCE, connection, failed_law};
 use super::socket::{Processing, Socket};
 use super::workload::{Phase, SizeSource};
 use crate::measure::Histogram;
@@ -276,7 +276,7 @@ impl Background {
         let (spec, name) = (&e.spec, format!("{}/{}", e.name, e.connections));
         let stream = |what: &str| Stream::new(self.seed, &format!("{name}/{what}"));
         let rngs = [stream("cc"), stream("cc-destination")];
-        let ends = connection(&spec.config, spec.cc, &spec.cc_params, now, rngs, false);
+        let ends = connection(&spec.config, spec.cc, &spec.cc_params, now, rngs, false, SOURCE);
         let processing = || Box::new(Processing::new(spec.send_jitter, stream("send")).behind(delay));
         let processing = (spec.has_delay() || spec.send_jitter > Duration::ZERO).then(processing);
         let opening = Opening { ends, start: now, size, processing };

@@ -56,11 +56,14 @@ impl Flow {
         match &self.traffic {
             Traffic::Tcp { .. } => None,
             Traffic::Cbr { rate, packet_size } => Some(Datagrams::Cbr(Cbr::new(*rate, *packet_size))),
-            Traffic::OnOff { rate, packet_size, on, off } => {
-                let (on, off) = ((on.clone(), self.stream("on", seed)), (off.clone(), self.stream("off", seed)));
-                Some(Datagrams::OnOff(Box::new(OnOff::new(Cbr::new(*rate, *packet_size), on, off))))
-            }
+            Traffic::OnOff { rate, packet_size, on, off } => Some(self.bursts(*rate, *packet_size, [on, off], seed)),
         }
+    }
+
+    /// A source at `rate` that is on and off for these times.
+    pub(super) fn bursts(&self, rate: Rate, size: u32, [on, off]: [&Variate; 2], seed: u64) -> Datagrams {
+        let (on, off) = ((on.clone(), self.stream("on", seed)), (off.clone(), self.stream("off", seed)));
+        Datagrams::OnOff(Box::new(OnOff::new(Cbr::new(rate, size), on, off)))
     }
 }
 
@@ -71,6 +74,8 @@ pub enum Traffic {
     Tcp {
         /// Bytes to transfer; `None` without end.
         size: Option<u64>,
+        /// Who sends them, where it is not all at once.
+        application: Option<Application>,
         /// Options of both ends.
         config: Arc<tcp::Config>,
         /// Congestion control.
@@ -96,6 +101,69 @@ pub enum Traffic {
         /// Lengths of the silences, s.
         off: Variate,
     },
+}
+
+/// What an application does that does not always have something to send. It counts in parts: a burst, a write, a chunk, a
+/// response.
+#[derive(Clone, Debug)]
+pub enum Application {
+    /// As much as the connection takes, on and off for times drawn in turn; on at first.
+    Bursts {
+        /// Lengths of the bursts, s.
+        on: Variate,
+        /// Lengths of the silences, s.
+        off: Variate,
+    },
+    /// Writes at a rate of payload.
+    Writes {
+        /// The rate (while on).
+        rate: Rate,
+        /// Bytes of a write.
+        size: u32,
+        /// On and off for times drawn in turn, s.
+        bursts: Option<[Variate; 2]>,
+    },
+    /// A piece of a recording that is played while it comes.
+    Chunks {
+        /// Bytes of a chunk.
+        size: u64,
+        /// From a chunk to the next, and how long it plays.
+        every: Duration,
+        /// How many; `None` without end.
+        count: Option<u64>,
+        /// It plays, at first and after a stall, when it has so much.
+        buffer: Duration,
+    },
+    /// The destination opens the connection, asks, reads the response, thinks, and asks again.
+    Requests {
+        /// Bytes of a request.
+        request: u64,
+        /// Those of the responses.
+        response: Sizes,
+        /// From the end of a response to the next request, s.
+        think: Variate,
+        /// How many; `None` without end.
+        count: Option<u64>,
+    },
+}
+
+impl Application {
+    /// How many parts it has; `None` without end.
+    pub fn count(&self) -> Option<u64> {
+        match self {
+            Application::Chunks { count, .. } | Application::Requests { count, .. } => *count,
+            Application::Bursts { .. } | Application::Writes { .. } => None,
+        }
+    }
+    /// What the scenario calls it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Application::Bursts { .. } | Application::Writes { bursts: Some(_), .. } => "onoff",
+            Application::Writes { bursts: None, .. } => "cbr",
+            Application::Chunks { .. } => "chunks",
+            Application::Requests { .. } => "requests",
+        }
+    }
 }
 
 /// A connection over several paths: what the flows of a row, its subflows, have in common.

@@ -2,6 +2,7 @@
 
 mod table;
 
+use super::application::Application;
 use super::config::{self, Traffic};
 use super::receiving::Receiving;
 use super::socket::{Kind, Processing, Socket, Transport};
@@ -28,6 +29,8 @@ pub(crate) struct Flow {
     first: u32,
     /// Bytes to transfer; `None` without end.
     pub(crate) size: Option<u64>,
+    /// Who writes what it sends, where that is not all there at once.
+    pub(super) application: Option<Box<Application>>,
     /// When it was over: it stopped, or its last byte was acknowledged. Nothing is measured of it after that.
     over: Option<Time>,
     /// Whether the sample that shows how it ended is taken.
@@ -66,16 +69,20 @@ impl Flow {
         seed: u64,
     ) -> Flow {
         let start = flow.start_in(seed);
+        let application = Application::new(flow, start, seed);
+        let asked = application.as_ref().is_some_and(Application::is_asked);
         let (ends, cc, size) = match (&flow.traffic, flow.datagrams(seed)) {
-            (Traffic::Tcp { size, config, cc, cc_params }, _) => {
+            (Traffic::Tcp { size, config, cc, cc_params, .. }, _) => {
                 let rngs = [flow.stream("cc", seed), flow.stream("cc-destination", seed)];
-                (connection(config, cc, cc_params, start, rngs, flow.tunnel), cc.name, *size)
+                let opener = if asked { DESTINATION } else { SOURCE };
+                (connection(config, cc, cc_params, start, rngs, flow.tunnel || asked, opener), cc.name, *size)
             }
             (_, Some(source)) => ([Transport::Datagrams(source), Transport::Sink(0)], "udp", None),
             (_, None) => unreachable!("what is not TCP is a source of datagrams"),
         };
         let kind = match size {
             _ if flow.tunnel => Kind::Tunnel,
+            _ if application.is_some() => Kind::Application,
             Some(_) => Kind::Transfer,
             None => Kind::Endless,
         };
@@ -87,6 +94,7 @@ impl Flow {
         Flow {
             stop: flow.stop,
             over: flow.stop.filter(|stop| *stop <= start),
+            application: application.map(Box::new),
             ..Flow::of(flow.label.clone(), cc, start, first, size)
         }
     }
@@ -99,6 +107,7 @@ impl Flow {
             stop: None,
             first,
             size,
+            application: None,
             over: None,
             closed: false,
             finished: [None; 2],
@@ -141,6 +150,29 @@ impl Flow {
     /// The socket that sends the data.
     pub(crate) fn source(&self) -> SocketId {
         SocketId(self.first)
+    }
+
+    /// The number of the socket that opens its connection.
+    pub(super) fn opener(&self) -> usize {
+        if self.application.as_ref().is_some_and(|application| application.is_asked()) { DESTINATION } else { SOURCE }
+    }
+
+    /// Its application acts: the socket that may have something to send, and when it wants to act again.
+    pub(crate) fn act(&mut self, now: Time, sockets: &mut [Socket]) -> Option<(SocketId, Option<Time>)> {
+        let opener = self.first + self.opener() as u32;
+        let own = &mut sockets[self.sockets()];
+        let application = self.application.as_mut().filter(|_| self.over.is_none())?;
+        let next = application.act(now, own);
+        self.size = application.size();
+        Some((SocketId(opener), next))
+    }
+
+    /// Its application looks at what has arrived: when it wants to act, if it has learnt that.
+    pub(crate) fn attend(&mut self, now: Time, own: &mut [Socket]) -> Option<Time> {
+        let application = self.application.as_mut().filter(|_| self.over.is_none())?;
+        let next = application.attend(now, own);
+        self.size = application.size();
+        next
     }
 
     /// Whether none of its packets is under way, given what became of them in the network.
@@ -193,6 +225,9 @@ impl Flow {
     /// The measured interval begins: now for a flow that runs, at its start for a later one.
     pub(crate) fn begin_measuring(&mut self, now: Time, own: &mut [Socket]) {
         self.before = self.after.unwrap_or_else(|| counters(own));
+        if let Some(application) = &mut self.application {
+            application.begin_measuring(now, self.over.is_none());
+        }
         for socket in own {
             socket.measuring = self.over.is_none();
             if let Transport::Tcp(endpoint) = &socket.transport {
@@ -205,6 +240,9 @@ impl Flow {
     pub(crate) fn end_measuring(&mut self, now: Time, own: &mut [Socket]) {
         if self.over.is_none() {
             own.iter_mut().for_each(|socket| socket.measuring = false);
+            if let Some(application) = &mut self.application {
+                application.end_measuring(now);
+            }
             (self.over, self.after) = (Some(now), Some(counters(own)));
         }
     }
@@ -246,6 +284,7 @@ fn open(ends: [Transport; 2], index: usize, routes: [Route; 2], kind: Kind, sock
 
 /// Both ends of a connection that opens at `start`, with streams for the laws of source and destination. Unless data go `both_ways`,
 /// no law is made for the destination but one that hears of its route, or one of somebody else's, who may count on being told.
+/// `opener` says whose SYN opens it.
 pub(super) fn connection(
     config: &Arc<Config>,
     cc: &Entry,
@@ -253,6 +292,7 @@ pub(super) fn connection(
     start: Time,
     [source, destination]: [Stream; 2],
     both_ways: bool,
+    opener: usize,
 ) -> [Transport; 2] {
     let law = |rng| {
         let cx = Context {
@@ -269,10 +309,12 @@ pub(super) fn connection(
     let sender = law(source);
     let hears = both_ways || cc.needs_interpreter() || sender.notices() != Notices::None;
     let receiver = if hears { law(destination) } else { Box::new(Receiving::beside(&*sender)) };
-    [
-        Transport::Tcp(Endpoint::connect(Arc::clone(config), sender, start)),
-        Transport::Tcp(Endpoint::listen(Arc::clone(config), receiver)),
-    ]
+    let end = |law, end| {
+        let config = Arc::clone(config);
+        let open = end == opener;
+        Transport::Tcp(if open { Endpoint::connect(config, law, start) } else { Endpoint::listen(config, law) })
+    };
+    [end(sender, SOURCE), end(receiver, DESTINATION)]
 }
 
 /// What the sockets of a flow have counted.

@@ -1,5 +1,6 @@
 //! What the flows want to send, and the two hosts of each.
 
+mod application;
 mod background;
 mod cbr;
 pub mod config;
@@ -11,6 +12,7 @@ mod session;
 mod socket;
 pub mod workload;
 
+pub use application::{ApplicationRow, Applications};
 pub(crate) use background::{Arrival, Background, Next};
 pub use background::{BackgroundRow, BackgroundTable, CompletionRow, CompletionTimes, ip_bytes};
 pub use cbr::Cbr;

@@ -76,7 +76,8 @@ impl OnOff {
     }
 }
 
-fn draw((variate, rng): &mut (Variate, Stream)) -> Duration {
+/// A time.
+pub(super) fn draw((variate, rng): &mut (Variate, Stream)) -> Duration {
     Duration::from_secs_f64(variate.draw(rng))
 }
 

@@ -44,6 +44,8 @@ pub(crate) enum Kind {
     Endless,
     /// Of a given size.
     Transfer,
+    /// Of an application that reads, too.
+    Application,
     /// A subflow of a session, which knows.
     Subflow,
     /// The connection of a tunnel: it has to write what comes, and to hand on what is whole.

@@ -401,38 +401,43 @@ const SURGE: (f64, f64, f64, u64, f64) = (9.357, 1.318, 0.93, 133_000, 1.1);
 fn read_sizes(t: &mut Table) -> Option<Sizes> {
     let cap = t.or("max_size", &SIZE, MAX_SIZE);
     let stratified = t.or("sampling", &SAMPLINGS, true);
-    let variate = read_size(t)?;
+    let variate = match t.raw("sizes") {
+        None => {
+            let (mu, sigma, share, cut, shape) = SURGE;
+            t.put("sizes", json!("surge"));
+            surge(mu, sigma, share, cut, shape)
+        }
+        Some(_) => read_size(t, "sizes")?,
+    };
     Some(Sizes { variate, cap, stratified })
 }
 
-fn read_size(t: &mut Table) -> Option<Variate> {
+/// Sizes in the field of this name; a number is that of all.
+pub(super) fn read_size(t: &mut Table, field: &'static str) -> Option<Variate> {
     let (mu, sigma, share, cut, shape) = SURGE;
-    match t.raw("sizes") {
-        None => {
-            t.put("sizes", json!("surge"));
-            Some(surge(mu, sigma, share, cut, shape))
-        }
+    match t.raw(field) {
+        None => None,
         Some(Json::String(word)) if word == "surge" => {
-            t.put("sizes", json!("surge"));
+            t.put(field, json!("surge"));
             Some(surge(mu, sigma, share, cut, shape))
         }
         Some(Json::Array(_)) => {
-            let list = t.optional("sizes", &ListOf(SIZE))?;
+            let list = t.optional(field, &ListOf(SIZE))?;
             let weights = vec![1.0; list.len()];
             Some(weighted(list.iter().map(|x| *x as f64).collect(), &weights))
         }
         Some(Json::Object(_)) => {
-            let mut s = t.table("sizes")?;
+            let mut s = t.table(field)?;
             let kind = s.required("distribution", &SIZE_KINDS, "\"pareto\"");
             let made = kind.and_then(|kind| read_size_table(&mut s, kind));
             if kind.is_none() {
                 s.forgive();
             }
-            t.put("sizes", s.finish());
-            t.sound(&["sizes"]).then_some(())?;
+            t.put(field, s.finish());
+            t.sound(&[field]).then_some(())?;
             made
         }
-        Some(_) => t.optional("sizes", &SIZE).map(|size| Variate::Fixed(size as f64)),
+        Some(_) => t.optional(field, &SIZE).map(|size| Variate::Fixed(size as f64)),
     }
 }
 

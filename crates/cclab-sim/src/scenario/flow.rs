@@ -1,6 +1,6 @@
 //! `[[flows]]`: who sends what, from when on, with which options.
 
-use super::background::WITH_MEAN;
+use super::application;
 use super::network::{Ends, Graph, Network, Path};
 use super::quantity::{Amount, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, TIME, Words};
 use super::reader::{Kind, Mistakes, Table};
@@ -47,9 +47,6 @@ enum TrafficKind {
 }
 const KINDS: Words<TrafficKind> =
     Words(&[("tcp", TrafficKind::Tcp), ("cbr", TrafficKind::Cbr), ("onoff", TrafficKind::OnOff)]);
-const TIMES: Words<bool> = Words(&[("exponential", false), ("pareto", true)]);
-/// Mean length of a burst and of a silence, unless the flow says otherwise.
-const HALF_A_SECOND: Duration = Duration::from_millis(500);
 /// Replicas of one entry, and flows of a scenario.
 pub(super) const MAX_FLOWS: u64 = 100_000;
 const COUNT: Integer = Integer { min: 1, max: MAX_FLOWS };
@@ -197,7 +194,8 @@ impl FlowSpec {
                 let initial_ssthresh = self.initial_ssthresh(tcp, graph.slowest(&path.route), mistakes);
                 let config = tcp.config_with(initial_ssthresh);
                 let size = tcp.size.filter(|_| self.member.is_none()); // that of subflows is their session's
-                Traffic::Tcp { size, config, cc: tcp.cc, cc_params: tcp.cc_params.clone() }
+                let application = tcp.application.clone();
+                Traffic::Tcp { size, application, config, cc: tcp.cc, cc_params: tcp.cc_params.clone() }
             }
             TrafficSpec::Cbr { rate, packet_size } => Traffic::Cbr { rate: *rate, packet_size: *packet_size as u32 },
             TrafficSpec::OnOff { rate, packet_size, on, off } => {
@@ -230,16 +228,7 @@ impl TrafficSpec {
     fn read_onoff(t: &mut Table) -> Option<TrafficSpec> {
         let rate = t.required("rate", &POSITIVE_RATE, "\"1 Mbit/s\"");
         let packet_size = t.or("packet_size", &PACKET_SIZE, 1500);
-        let heavy = t.or("distribution", &TIMES, false);
-        let shape = if heavy { t.or("shape", &WITH_MEAN, 1.5) } else { f64::NAN };
-        let mut times = |name| {
-            let mean = t.or(name, &POSITIVE_TIME, HALF_A_SECOND).as_secs_f64();
-            match heavy {
-                true => Variate::Pareto { min: mean * (shape - 1.0) / shape, shape },
-                false => Variate::Exponential { mean },
-            }
-        };
-        let (on, off) = (times("on"), times("off"));
+        let [on, off] = application::read_bursts(t);
         Some(TrafficSpec::OnOff { rate: rate?, packet_size, on, off })
     }
 }

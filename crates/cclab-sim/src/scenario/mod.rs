@@ -10,6 +10,7 @@
 //! Its types belong to the layers that act on them: `world`, `app`, `tcp` and `net` each have a `config`.
 //! The format is described in `docs/reference/scenario.md`.
 
+mod application;
 mod background;
 pub mod error;
 mod flow;

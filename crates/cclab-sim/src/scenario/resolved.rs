@@ -10,6 +10,7 @@ use super::{
     AppliesTo, Arrivals, Background, Capture, Change, Crossing, Flow, Jitter, Limit, Link, Loss, LossModel, Medium,
     Queue, Record, Reorder, Sampling, Scenario, Session, Traffic, Tunnel, link, radio, tcp as words, trace,
 };
+use crate::app::config::Application;
 use crate::app::workload::{Page, Sizes, Variate};
 use crate::net::medium::config::{Area, GaussMarkov, Mac, Motion, Phy, Place, Propagation, Radio, Station, Waypoint};
 use crate::net::medium::mobility;
@@ -346,9 +347,10 @@ fn loss_json(Loss { applies_to, model }: &Loss) -> Json {
 
 fn traffic_json(traffic: &Traffic) -> Json {
     match traffic {
-        Traffic::Tcp { size, config, cc, cc_params } => json!({
+        Traffic::Tcp { size, application, config, cc, cc_params } => json!({
             "kind": "tcp",
             "size_bytes": size,
+            "application": application.as_ref().map(application_json),
             "packet_bytes": words::packet_size(config),
             "cc": cc_json(cc, cc_params, config),
             "tcp": tcp_json(config),
@@ -364,6 +366,31 @@ fn traffic_json(traffic: &Traffic) -> Json {
             "off_s": variate_json(off),
         }),
     }
+}
+
+fn application_json(of: &Application) -> Json {
+    let mut json = match of {
+        Application::Bursts { on, off } => json!({ "on_s": variate_json(on), "off_s": variate_json(off) }),
+        Application::Writes { rate, size, bursts } => json!({
+            "rate_bps": bps(*rate),
+            "write_bytes": size,
+            "on_s": bursts.as_ref().map(|[on, _]| variate_json(on)),
+            "off_s": bursts.as_ref().map(|[_, off]| variate_json(off)),
+        }),
+        Application::Chunks { size, every, count, buffer } => {
+            json!({ "size_bytes": size, "every_s": s(*every), "count": count, "buffer_s": s(*buffer) })
+        }
+        Application::Requests { request, response: Sizes { variate, cap, stratified }, think, count } => json!({
+            "request_bytes": request,
+            "response_bytes": variate_json(variate),
+            "size_cap_bytes": cap,
+            "stratified": stratified,
+            "think_s": variate_json(think),
+            "count": count,
+        }),
+    };
+    json["kind"] = of.kind().into();
+    json
 }
 
 fn session_json(of: &Session) -> Json {

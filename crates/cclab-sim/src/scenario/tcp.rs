@@ -1,9 +1,11 @@
 //! The options of a TCP flow: a profile, and what a flow sets otherwise.
 
+use super::application;
 use super::quantity::{
     Amount, Amounts, Flag, Integer, Or, POSITIVE_RATE, POSITIVE_TIME, SIZE, Signed, Sizes, TIME, Words,
 };
 use super::reader::{Kind, Table, alternatives, show};
+use crate::app::config::Application;
 use crate::tcp::sysctl::{SYSCTLS, Sysctl};
 use crate::tcp::{Config, Ecn, Pacing, Profile, Recovery, RtoStyle, Tso};
 use crate::wire::DSS_DATA;
@@ -21,6 +23,7 @@ pub(super) struct TcpSpec {
     pub(super) config: Arc<Config>,
     pub(super) initial_ssthresh: Option<Amount>,
     pub(super) size: Option<u64>,
+    pub(super) application: Option<Application>,
     /// Bytes of a full IP packet.
     pub(super) packet_size: u64,
 }
@@ -55,8 +58,10 @@ const RECEIVE_BUFFER: Sizes = Sizes { min: 1000, max: 1 << 40 };
 impl TcpSpec {
     /// Reads the size and the options of a flow out of `t`.
     pub(super) fn read(t: &mut Table) -> Option<TcpSpec> {
-        let size = t.or("size", &SIZE_OR_ENDLESS, None);
-        Some(TcpSpec { size, ..TcpSpec::read_options(t)? })
+        let size = if t.raw_if_any("traffic") { None } else { t.or("size", &SIZE_OR_ENDLESS, None) };
+        let options = TcpSpec::read_options(t);
+        let application = application::read(t, options.as_ref().map_or(1448, |options| options.config.mss));
+        Some(TcpSpec { size, application, ..options? })
     }
 
     /// Reads those of a flow over several paths, whose law may stand under `coupling`; also whether its subflows are told of each
@@ -68,6 +73,7 @@ impl TcpSpec {
         } else {
             t.refuse("cc", "coupling is given too, which is the congestion control of all subflows; write one of them");
         }
+        t.refuse("traffic", "is for a flow on one path; write paths or traffic");
         let size = t.or("size", &SIZE_OR_ENDLESS, None);
         let mut spec = TcpSpec::read_options_of(t, if uncoupled { "cc" } else { "coupling" }, true)?;
         spec.size = size;
@@ -117,7 +123,15 @@ impl TcpSpec {
         read_delayed_ack(t, &mut config);
         read_rto(t, &mut config);
         let (cc, cc_params) = law?;
-        Some(TcpSpec { cc, cc_params, config: Arc::new(config), initial_ssthresh, size: None, packet_size })
+        Some(TcpSpec {
+            cc,
+            cc_params,
+            config: Arc::new(config),
+            initial_ssthresh,
+            size: None,
+            application: None,
+            packet_size,
+        })
     }
 
     /// The options of a flow with this initial ssthresh: those of all flows of the entry where that says none.

@@ -373,7 +373,13 @@ mod tests {
 
     fn tcp() -> Traffic {
         let config = Config::linux(1448).into();
-        Traffic::Tcp { size: None, config, cc: cc::find("reno").expect("registered"), cc_params: vec![] }
+        Traffic::Tcp {
+            size: None,
+            application: None,
+            config,
+            cc: cc::find("reno").expect("registered"),
+            cc_params: vec![],
+        }
     }
 
     fn cbr() -> Traffic {

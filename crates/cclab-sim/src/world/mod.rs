@@ -12,8 +12,8 @@ pub use error::Error;
 pub use result::{EngineStats, RunResult, RunRow, Runs, schema};
 
 use crate::app::{
-    Arrival, Background, Flow, FlowSamples, Flows, Kind, Next, Session, Signals, Socket, Transport, failed_law,
-    in_processing, packets,
+    Applications, Arrival, Background, Flow, FlowSamples, Flows, Kind, Next, Session, Signals, Socket, Transport,
+    failed_law, in_processing, packets,
 };
 use crate::engine::{Wheel, prefetch};
 use crate::net::{self, LinkSamples, Log, Network};
@@ -55,6 +55,8 @@ enum Event {
     Start(u32),
     /// This flow's source stops.
     Stop(u32),
+    /// The application of this flow acts.
+    Act(u32),
     /// A connection or a page of this background entry comes.
     Arrival(u32),
     /// This user of the background requests an object.
@@ -337,6 +339,7 @@ impl Simulation {
                 self.send(now, socket, &mut packet);
             }
             Event::Start(index) => self.start(now, index as usize),
+            Event::Act(index) => self.act(now, index as usize),
             Event::Stop(index) => {
                 self.end_measuring(now, index as usize);
                 let source = self.flows[index as usize].source();
@@ -387,6 +390,7 @@ impl Simulation {
         match self.sockets[source.index()].kind {
             Kind::Subflow => return self.start_subflow(now, source),
             Kind::Tunnel => return self.pump(now, source),
+            Kind::Application => return self.act(now, index),
             Kind::Endless | Kind::Transfer => {}
         }
         match &mut self.sockets[source.index()].transport {
@@ -399,6 +403,31 @@ impl Simulation {
             }
             Transport::Datagrams(_) => self.wake(now, source),
             Transport::Sink(_) => {}
+        }
+    }
+
+    /// The application of a flow acts.
+    fn act(&mut self, now: Time, index: usize) {
+        if let Some((socket, next)) = self.flows[index].act(now, &mut self.sockets) {
+            self.act_at(next, index);
+            self.pump(now, socket);
+        }
+    }
+
+    fn act_at(&mut self, next: Option<Time>, index: usize) {
+        if let Some(at) = next.filter(|at| *at < self.end) {
+            self.events.push(at, Event::Act(index as u32));
+        }
+    }
+
+    /// Something has come to a socket of a flow whose application looks at it.
+    #[inline(never)]
+    fn attend(&mut self, now: Time, index: usize) {
+        let flow = &mut self.flows[index];
+        let next = flow.attend(now, &mut self.sockets[flow.sockets()]);
+        self.act_at(next, index);
+        if self.note_finished(now, index) {
+            self.end_measuring(now, index);
         }
     }
 
@@ -432,7 +461,7 @@ impl Simulation {
         let (of_background, live) = (index >= self.own, socket.alarm.fires(now));
         if live
             && !of_background
-            && matches!(socket.kind, Kind::Endless | Kind::Transfer)
+            && matches!(socket.kind, Kind::Endless | Kind::Transfer | Kind::Application)
             && let Some(entry) = socket.alarm.postpone(now)
         {
             entry.into_iter().for_each(|at| self.events.push(at, Event::Timer(id)));
@@ -449,7 +478,7 @@ impl Simulation {
                 match socket.kind {
                     Kind::Subflow => return self.drive(now, id, 0),
                     Kind::Tunnel => return self.tend(now, id),
-                    Kind::Endless | Kind::Transfer => {}
+                    Kind::Endless | Kind::Transfer | Kind::Application => {}
                 }
                 if of_background && socket.is_source && endpoint.state() == State::Closed {
                     return self.finish_connection(now, index);
@@ -511,6 +540,7 @@ impl Simulation {
                     Kind::Transfer if !self.note_finished(now, index) => {}
                     Kind::Transfer if of_background => return self.finish_connection(now, index),
                     Kind::Transfer => self.end_measuring(now, index),
+                    Kind::Application => self.attend(now, index),
                 }
                 self.pump(now, to);
             }
@@ -659,6 +689,10 @@ impl Simulation {
             let own = &sockets[flow.sockets()];
             flows.push(&flow.measured(own, self.warmup, self.end, self.network.lost(index)));
         }
+        let mut applications = Applications::default();
+        for flow in own {
+            flow.measured_application(self.end).iter().for_each(|application| applications.push(application));
+        }
         let is_tcp = |flow: &Flow| sockets[flow.source().index()].transport.tcp().is_some();
         let is_tunnel = |i: usize| sockets[own[i].source().index()].kind == Kind::Tunnel;
         let is_measured = |i: &usize| is_tcp(&own[*i]) && flows.measured_s[*i] > 0.0 && !is_tunnel(*i);
@@ -685,6 +719,7 @@ impl Simulation {
             background,
             fct,
             sessions,
+            applications,
             jain,
             links: self.network.table(),
             stations,

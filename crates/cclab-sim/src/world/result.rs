@@ -1,6 +1,6 @@
 //! The result of a run: its tables, in SI base units.
 
-use crate::app::{BackgroundTable, CompletionTimes, FlowSamples, Flows, Sessions, Signals};
+use crate::app::{Applications, BackgroundTable, CompletionTimes, FlowSamples, Flows, Sessions, Signals};
 use crate::measure::table::{Store, Table, Text, table};
 use crate::measure::{Packets, digest};
 use crate::net::{Diary, LinkSamples, Links, Stations};
@@ -13,6 +13,8 @@ pub struct RunResult {
     pub flows: Flows,
     /// Connections over several paths.
     pub sessions: Sessions,
+    /// Applications that pause, of flows that have one.
+    pub applications: Applications,
     /// Links.
     pub links: Links,
     /// Stations of media.
@@ -66,12 +68,12 @@ table! {
 }
 
 impl RunResult {
-    /// The tables, whole: those of sessions, stations and of the background where there are any, packets where they were asked for.
+    /// The tables, whole: those of sessions, applications, stations and of the background where there are any, packets where they were asked for.
     pub fn into_tables(self) -> Vec<Table> {
         let (logged, kept) = (self.packets.is_some(), self.diary.is_some());
         let mut tables = self.into_all_tables();
         tables.retain(|table| match table.name {
-            "sessions" | "stations" | "background" | "fct" => table.rows() > 0,
+            "sessions" | "applications" | "stations" | "background" | "fct" => table.rows() > 0,
             "packets" => logged,
             "frames" | "places" | "routes" | "losses" => kept,
             _ => true,
@@ -93,6 +95,7 @@ impl RunResult {
             runs.into_table(),
             self.flows.into_table(),
             self.sessions.into_table(),
+            self.applications.into_table(),
             self.links.into_table(),
             self.stations.into_table(),
             self.background.into_table(),
@@ -174,7 +177,7 @@ mod tests {
     #[test]
     fn names_end_in_their_units_and_docs_are_sentences() {
         let tables = schema();
-        assert!(tables.len() == 15 && tables.iter().all(|table| table.doc.ends_with('.')));
+        assert!(tables.len() == 16 && tables.iter().all(|table| table.doc.ends_with('.')));
         for table in &tables {
             assert_eq!(table.columns.iter().find_map(mistake), None, "{}", table.name);
             let names: std::collections::HashSet<_> = table.columns.iter().map(|column| &column.name).collect();

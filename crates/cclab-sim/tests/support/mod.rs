@@ -75,7 +75,7 @@ pub fn cbr(label: &str, rate: u64, packet_size: u32) -> Flow {
 /// A TCP source without end, its parameters at their defaults.
 pub fn bulk(label: &str, law: &str, config: tcp::Config) -> Flow {
     let cc = cc::find(law).expect("a registered law");
-    flow(label, Traffic::Tcp { size: None, config: config.into(), cc, cc_params: vec![] })
+    flow(label, Traffic::Tcp { size: None, application: None, config: config.into(), cc, cc_params: vec![] })
 }
 
 /// Runs with the scenario's own seed.

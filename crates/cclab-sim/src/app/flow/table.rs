@@ -1,6 +1,7 @@
 //! The tables of flows.
 
 use super::{Counters, DESTINATION, Flow, SOURCE, Socket, counters};
+use crate::app::application;
 use crate::measure::Distribution;
 use crate::measure::table::{Index, Names, Text, table};
 use crate::tcp::{Endpoint, Info};
@@ -28,7 +29,7 @@ impl Measured<'_> {
 
     /// From the start to the end of the handshake, s.
     fn connected(&self) -> f64 {
-        let established = self.own[SOURCE].transport.tcp().and_then(Endpoint::established);
+        let established = self.own[self.flow.opener()].transport.tcp().and_then(Endpoint::established);
         secs(established.map(|at| at - self.flow.start))
     }
 
@@ -42,7 +43,7 @@ impl Flow {
     /// What is measured from the warm-up to `end` or until the flow is over. `lost` data packets of it were lost in the
     /// network.
     pub(crate) fn measured<'a>(&'a self, own: &'a [Socket], warmup: Time, end: Time, lost: u64) -> Measured<'a> {
-        let end = self.over.map_or(end, |over| over.min(end));
+        let end = self.ends_by(end);
         let cwnd = match own[SOURCE].transport.tcp() {
             Some(source) => own[SOURCE].meter.cwnd.summary(end, f64::from(source.mss())),
             None => (f64::NAN, f64::NAN, f64::NAN),
@@ -50,6 +51,18 @@ impl Flow {
         let seconds = end.since(self.start.max(warmup)).as_secs_f64();
         let (counted, delivered) = (self.counted(own), counters(own).delivered_bytes);
         Measured { flow: self, own, counted, delivered, seconds, cwnd, lost }
+    }
+}
+
+impl Flow {
+    /// What is measured of its application, if it has one.
+    pub(crate) fn measured_application(&self, end: Time) -> Option<application::Measured<'_>> {
+        Some(self.application.as_ref()?.measured(&self.label, self.ends_by(end)))
+    }
+
+    /// When its measured interval ends.
+    fn ends_by(&self, end: Time) -> Time {
+        self.over.map_or(end, |over| over.min(end))
     }
 }
 

@@ -396,6 +396,10 @@ impl Endpoint {
     pub fn close(&mut self, _now: Time) {
         self.snd.close();
     }
+    /// The application of a source without end has nothing more for now: what was not sent it takes back.
+    pub fn pause(&mut self) {
+        self.snd.pause();
+    }
     /// Nagle's algorithm on or off (TCP_NODELAY is its opposite).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.snd.set_nagle(nagle);

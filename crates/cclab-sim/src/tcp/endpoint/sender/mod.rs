@@ -226,6 +226,10 @@ impl Sender {
     pub fn close(&mut self) {
         self.outbox.close(self.window.nxt());
     }
+    /// The application writes no more for now.
+    pub fn pause(&mut self) {
+        self.outbox.pause(self.window.nxt());
+    }
     pub fn set_nagle(&mut self, nagle: bool) {
         self.outbox.set_nagle(nagle);
     }

@@ -35,6 +35,11 @@ impl Outbox {
     /// The application closes. A source without end stops at `nxt`.
     pub fn close(&mut self, nxt: u64) {
         self.closing = true;
+        self.pause(nxt);
+    }
+
+    /// A source without end stops at `nxt`.
+    pub fn pause(&mut self, nxt: u64) {
         if self.end == u64::MAX {
             self.end = nxt.max(1);
         }
