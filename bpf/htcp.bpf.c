@@ -78,10 +78,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct htcp *law = private(sk);
 
-	if (!window_limited(tp))
-		return;
-	if (in_slow_start(tp))
-		acked = tcp_slow_start(tp, acked);
+	acked = beyond_slow_start(tp, acked);
 	if (!acked)
 		return;
 	law->alpha = alpha_of((bpf_ktime_get_ns() - law->since) / MS, law->beta);

@@ -10,11 +10,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!window_limited(tp))
-		return;
-	if (in_slow_start(tp))
-		tcp_slow_start(tp, 1);
-	else
+	if (beyond_slow_start(tp, 1))
 		grow(tp, tp->snd_cwnd, 1);
 }
 

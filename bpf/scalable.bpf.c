@@ -13,10 +13,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!window_limited(tp))
-		return;
-	if (in_slow_start(tp))
-		acked = tcp_slow_start(tp, acked);
+	acked = beyond_slow_start(tp, acked);
 	if (acked)
 		grow(tp, tp->snd_cwnd < PER_SEGMENT ? tp->snd_cwnd : PER_SEGMENT, acked);
 }

@@ -71,6 +71,14 @@ static inline bool window_limited(struct tcp_sock *tp)
 	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 }
 
+/* Slow start by as many segments as `acked`: those that are left for growth beyond it; none where the application limits the sender. */
+static inline __u32 beyond_slow_start(struct tcp_sock *tp, __u32 acked)
+{
+	if (!window_limited(tp))
+		return 0;
+	return in_slow_start(tp) ? tcp_slow_start(tp, acked) : acked;
+}
+
 /* One segment more for each `every` of `credit` segments, which is counted in snd_cwnd_cnt. */
 static inline void grow(struct tcp_sock *tp, __u32 every, __u32 credit)
 {

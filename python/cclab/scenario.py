@@ -145,6 +145,12 @@ def law_of(flow: Mapping[str, Any]) -> str:
     return str(cc.get("name", "") if isinstance(cc, dict) else cc)
 
 
+def program_of(flow: Mapping[str, Any]) -> str | None:
+    """The file of the program that a flow's congestion control is, if it is one for the kernel."""
+    name = law_of(flow)
+    return name.removeprefix(_PROGRAM) or None if name.startswith(_PROGRAM) else None
+
+
 def read_trace(path: Path) -> str:
     """What a link may follow, in normal form: a mahimahi file, or a table of rate and delay.
 
@@ -197,8 +203,9 @@ def _take_in(data: dict[str, Any], folder: Path) -> None:
     """Puts what files say in the place of their names: a scenario is whole by itself."""
     take_in_traces(data, data.get("network"), "network", folder)
     for flow in data.get("flows", []) if isinstance(data.get("flows"), list) else []:
-        if isinstance(flow, dict) and isinstance(cc := flow.get("cc"), str) and cc.startswith(_PROGRAM):
-            flow["cc"] = f"{_PROGRAM}{folder / cc.removeprefix(_PROGRAM)}"  # too large and too binary to take in
+        if isinstance(flow, dict) and (file := program_of(flow)):
+            named = f"{_PROGRAM}{(folder / file).absolute()}"  # too large and too binary to take in
+            flow["cc"] = flow["cc"] | {"name": named} if isinstance(flow["cc"], dict) else named
     mobility: Any = data
     for key in ("network", "wireless", "mobility"):
         mobility = mobility.get(key) if isinstance(mobility, dict) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +13,7 @@ import cclab
 from cclab import _core
 from cclab.backends import live
 from cclab.errors import RunError, ScenarioError
+from cclab.scenario import program_of
 
 BUILT = Path(__file__).parents[2] / "target" / "bpf"
 reason = live.missing() or ("" if BUILT.exists() else "make bpf was not run: it needs clang and libbpf's headers")
@@ -59,7 +61,10 @@ def left_by_a_loss(result: cclab.Result) -> float:
 )
 def test_the_examples_govern_a_connection(law: str, left: tuple[float, float]) -> None:
     result = run(law)
-    assert result.flows["cc"][0] == f"bpf:{BUILT}/{law}.bpf.o"
+    file = f"{BUILT}/{law}.bpf.o"
+    assert result.flows["cc"][0] == f"bpf:{file}"
+    hashed = subprocess.run(["sha256sum", file], capture_output=True, text=True, check=True).stdout.split()[0]
+    assert result.stamp["programs"] == {file: hashed}
     assert result.links["utilisation"][0] > 0.9
     assert left[0] - 0.03 <= left_by_a_loss(result) <= left[1] + 0.03
     assert f"_{os.getpid():x}_" not in available()  # other processes may have laws of theirs
@@ -85,8 +90,12 @@ def test_growth_by_acks_is_slower_than_by_segments() -> None:
 def test_what_is_no_program_is_told(tmp_path: Path) -> None:
     network = {"rate": "1 Mbit/s", "rtt": "10 ms"}
     (tmp_path / "text.o").write_text("no object")
-    for file, said in (("nowhere.o", "nowhere.o: the program"), ("text.o", "text.o: is no BPF object")):
-        flow = {"cc": f"bpf:{tmp_path / file}"}
+    for file, said in (
+        ("nowhere.o", r"flows\[0\]\.cc: .*nowhere.o: cannot be read \(No such file.*relative to the scenario's file"),
+        ("", "is no file"),
+        ("text.o", "text.o: is no BPF object"),
+    ):
+        flow = {"cc": f"bpf:{tmp_path}/{file}"}
         scenario = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": [flow]})
         with pytest.raises(ScenarioError, match=said):
             scenario.run(backend="live")
@@ -96,7 +105,7 @@ def test_what_is_no_program_is_told(tmp_path: Path) -> None:
 def test_no_other_backend_runs_one(backend: str) -> None:
     network = {"rate": "1 Mbit/s", "rtt": "10 ms"}
     scenario = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": [{"cc": "bpf:some.o"}]})
-    with pytest.raises(ScenarioError, match=r"flows\[0\]\.cc: .*bpf:some\.o"):
+    with pytest.raises(ScenarioError, match=r"flows\[0\]\.cc: .*bpf:.*some\.o"):
         scenario.run(backend=backend)
 
 
@@ -104,4 +113,19 @@ def test_a_program_lies_beside_its_scenario(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
         'duration = "1 s"\nnetwork = { rate = "1 Mbit/s", rtt = "10 ms" }\nflows = [{ cc = "bpf:own.o" }]\n'
     )
-    assert cclab.Scenario.load(tmp_path / "s.toml").to_dict()["flows"][0]["cc"] == f"bpf:{tmp_path / 'own.o'}"
+    scenario = cclab.Scenario.load(tmp_path / "s.toml")
+    assert scenario.to_dict()["flows"][0]["cc"] == f"bpf:{tmp_path / 'own.o'}"
+    assert scenario.replace({"duration": "2 s"}).to_dict()["flows"][0]["cc"] == f"bpf:{tmp_path / 'own.o'}"
+
+
+@pytest.mark.parametrize("cc", ["bpf:own.o", {"name": "bpf:own.o"}])
+def test_a_program_is_found_from_anywhere(cc: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    network = {"rate": "1 Mbit/s", "rtt": "10 ms"}
+    scenario = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": [{"cc": cc}]})
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "scenario.toml").write_text(scenario.to_toml())
+    monkeypatch.chdir("/")
+    assert program_of(cclab.Scenario.load(tmp_path / "out" / "scenario.toml").to_dict()["flows"][0]) == str(
+        tmp_path / "own.o"
+    )

@@ -21,16 +21,13 @@ impl Law {
     /// Loads a program and registers its law under a name that no other run has.
     ///
     /// # Errors
-    /// There is no such file, it is no BPF object, it has not one `struct tcp_congestion_ops`, or the kernel refuses it.
+    /// It is no BPF object, it has not one `struct tcp_congestion_ops`, or the kernel refuses it.
     pub fn load(file: &Path) -> Result<Law> {
         let named = |what: &str| format!("{}: {what}", file.display());
         let failed = |what: &str| {
             let text = named(what);
             move |e: libbpf_rs::Error| fault(&text, Error::other(format!("{e}{}", said())))
         };
-        if !file.is_file() {
-            return Err(fault(named("the program"), Error::from(ErrorKind::NotFound)));
-        }
         listen();
         let mut object = ObjectBuilder::default().open_file(file).map_err(failed("is no BPF object"))?;
         let mut names = Vec::new();
@@ -58,7 +55,7 @@ impl Law {
 }
 
 /// Gives a law a name of its own in `field`, since names hold for the whole machine and registering one twice fails: what of its
-/// name fits, the process, and a number.
+/// name fits, the process, and a number; [`run::laws`](crate::run::laws) knows it by that.
 fn rename(field: &mut [u8]) -> String {
     static LOADED: AtomicU32 = AtomicU32::new(0);
     let own = format!("_{:x}_{:x}", std::process::id(), LOADED.fetch_add(1, Ordering::Relaxed) & 0xfff);

@@ -31,6 +31,7 @@ pub fn check() -> Json {
         "capabilities": capabilities(&status),
         "real_time": real_time,
         "laws": run::laws(),
+        "bpf": { "built": cfg!(feature = "bpf"), "btf": fs::exists("/sys/kernel/btf/vmlinux").unwrap_or(false) },
         "mptcp": read("/proc/sys/net/mptcp/enabled").is_some_and(|enabled| enabled == "1"),
     })
 }

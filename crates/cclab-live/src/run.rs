@@ -66,6 +66,7 @@ impl Programs {
         if let Some((_, law)) = self.loaded.iter().find(|(known, _)| known == file) {
             return Ok(law.name().into());
         }
+        there_is(file)?;
         let law = crate::bpf::Law::load(file.as_ref())?;
         let name = law.name().to_string();
         self.loaded.push((file.into(), law));
@@ -73,7 +74,8 @@ impl Programs {
     }
 
     #[cfg(not(feature = "bpf"))]
-    fn add(&mut self, _: &str) -> Result<String> {
+    fn add(&mut self, file: &str) -> Result<String> {
+        there_is(file)?;
         let error = std::io::Error::from(std::io::ErrorKind::Unsupported);
         Err(fault(
             "this cclab was built without BPF (cargo feature bpf; it needs the headers of libelf and zlib)",
@@ -82,10 +84,25 @@ impl Programs {
     }
 }
 
-/// The laws that this kernel has ready.
+fn there_is(file: &str) -> Result<()> {
+    let error = match std::fs::metadata(file) {
+        Ok(about) if about.is_file() => return Ok(()),
+        Ok(_) => "is no file".into(),
+        Err(error) => format!("cannot be read ({error}); a path is relative to the scenario's file"),
+    };
+    Err(Error::Program { program: file.into(), error })
+}
+
+/// The laws that this kernel has ready, but those that runs like these have loaded.
 pub fn laws() -> Vec<String> {
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-    text.split_whitespace().map(String::from).collect()
+    text.split_whitespace().filter(|law| !is_of_a_run(law)).map(String::from).collect()
+}
+
+/// Whether a law has a name that a run gives one: `name_<process>_<number>`, in hexadecimal.
+fn is_of_a_run(law: &str) -> bool {
+    let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit());
+    matches!(law.rsplitn(3, '_').collect::<Vec<_>>()[..], [number, process, _] if is_hex(number) && is_hex(process))
 }
 
 /// A run in progress; it ends when it is dropped.
@@ -455,5 +472,18 @@ fn sample_row(scenario: &Scenario, sample: &transfer::Sample) -> FlowSample<'sta
         }),
         delivered_bytes: sample.delivered as f64,
         pacing_rate_bps: if paced { of(|info| info.pacing_rate as f64 * 8.0) } else { f64::NAN },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_a_run;
+
+    #[test]
+    fn laws_of_runs() {
+        assert!(is_of_a_run("htcp_4d2_0") && is_of_a_run("scalab_1f4e9_a3"));
+        for law in ["reno", "bpf_cubic", "dctcp_reno", "bpf_reno_ack", "htcp__0", "x_y_1"] {
+            assert!(!is_of_a_run(law), "{law}");
+        }
     }
 }

@@ -5,13 +5,15 @@ Senders and receivers are real sockets; a run takes as long as it says. Linux on
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
 from cclab.errors import RunError
-from cclab.scenario import law_of
+from cclab.scenario import law_of, program_of
 
 if TYPE_CHECKING:
     from cclab.results import Result
@@ -47,7 +49,8 @@ def missing() -> str | None:
 def check() -> dict[str, Any]:
     """What this machine can do.
 
-    `kernel`, `processors`, `hosts` (why there can be none), `capabilities`, `real_time`, `laws`, `mptcp`.
+    `kernel`, `processors`, `hosts` (why there can be none), `capabilities`, `real_time`, `laws`, `mptcp`, and of `bpf`
+    whether it is built in (`built`) and the kernel describes its types (`btf`).
     """
     found: dict[str, Any] = json.loads(_core.live_check())
     return found
@@ -71,6 +74,8 @@ def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dic
     """
     if reason := missing():
         raise RunError(f"{reason}; cclab live check says what there is")
+    files = {file for flow in scenario.to_dict(full=True).get("flows", []) if (file := program_of(flow))}
+    programs = {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in sorted(files)}
     live = _core.Live(scenario.to_json(), seed)
     try:
         while (done := live.wait(_LOOK)) < 1.0:
@@ -79,7 +84,7 @@ def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dic
     finally:
         live.stop()
     progress(1.0)
-    raw["stamp"] = json.loads(raw["stamp"])
+    raw["stamp"] = json.loads(raw["stamp"]) | ({"programs": programs} if programs else {})
     return raw
 
 
@@ -90,7 +95,10 @@ def remark(result: Result) -> str | None:
     late = {name: stamp[f"lateness_{name}_s"] for name in ("p50", "p99", "max")}
     times = ", ".join(f"{name} {1e6 * (s or 0.0):.0f} µs" for name, s in late.items())
     priority = "" if stamp["real_time"] else "; no real-time priority"
-    return f"Linux {stamp['kernel']}; packets left late by {times}; none dropped outside the links{priority}."
+    programs = "".join(
+        f"; {Path(file).name} sha256 {hashed[:12]}" for file, hashed in stamp.get("programs", {}).items()
+    )
+    return f"Linux {stamp['kernel']}; packets left late by {times}; none dropped outside the links{priority}{programs}."
 
 
 def beyond_in_network(scenario: Scenario) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,7 +50,16 @@ def _abilities(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     yield "hosts", "no" if found["hosts"] else "yes", "network namespaces with TUN devices: any live run"
     yield "real time", "yes" if found["real_time"] else "no", "CAP_SYS_NICE: on time also on a busy machine"
     yield "congestion controls", ", ".join(found["laws"]), "others may come as modules, tcp_<name>"
+    yield "congestion controls in BPF", _bpf(found["bpf"]), 'cc = "bpf:FILE"; make bpf needs clang'
     yield "MPTCP", "yes" if found["mptcp"] else "no", "flows with paths"
+
+
+def _bpf(found: dict[str, bool]) -> str:
+    lacks = [
+        *([] if found["built"] else ["cclab was built without (no headers of libelf and zlib)"]),
+        *([] if found["btf"] else ["the kernel has no BTF"]),
+    ]
+    return "; ".join(["no: " + ", ".join(lacks) if lacks else "yes", *([] if shutil.which("clang") else ["no clang"])])
 
 
 def _show_accuracy() -> None:
