@@ -82,6 +82,8 @@ def figure(seeds=5):
 
 if __name__ == "__main__":
     where, seeds = (sys.argv[1:] + ["second-path.svg", "5"][len(sys.argv) - 1 :])[:2]
+    if not seeds.isdecimal() or int(seeds) < 1:
+        sys.exit(f"SEEDS: {seeds} is not a whole number from 1 on")
     chart, lines = figure(int(seeds))
     chart.save(where)
     print("| | | " + " | ".join(f"{rate} Mbit/s" for rate in WIFI_MBPS) + " |")

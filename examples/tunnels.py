@@ -178,6 +178,8 @@ def outage():
 
 if __name__ == "__main__":
     folder, seeds = (sys.argv[1:] + [".", "5"][len(sys.argv) - 1 :])[:2]
+    if not seeds.isdecimal() or int(seeds) < 1:
+        sys.exit(f"SEEDS: {seeds} is not a whole number from 1 on")
     found = measure(PLACES, LOSSES, "cubic, Linux", int(seeds))
     figure(found).save(Path(folder) / "tunnels.svg")
     print("Goodput, Mbit/s; both TCPs CUBIC as in Linux\n")

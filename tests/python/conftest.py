@@ -1,15 +1,18 @@
 """What the tests share: a small scenario and its result."""
 
+import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import cclab
 from cclab.cli import run_cli
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 CLAB = [sys.executable, "-m", "cclab"]
 
 
@@ -57,6 +60,16 @@ def cli(capfd: pytest.CaptureFixture[str]):
         return status, out, err
 
     return run
+
+
+def example(name: str) -> ModuleType:
+    """A program of `examples` as a module."""
+    spec = importlib.util.spec_from_file_location(name.replace("-", "_"), EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def in_a_process(*args: object, **options) -> subprocess.CompletedProcess[str]:

@@ -1,19 +1,17 @@
 """The worked example of the second path: what it says is what its program finds."""
 
-import importlib.util
-from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "second-path.py"
+import conftest
+from conftest import EXAMPLES
 
 
 @pytest.fixture(scope="module")
 def example():
-    spec = importlib.util.spec_from_file_location("second_path", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return conftest.example("second-path")
 
 
 def test_a_second_path_adds_its_rate_to_a_long_download(example):
@@ -27,6 +25,15 @@ def test_a_short_download_over_a_fast_wifi_gains_nothing(example):
 
 
 def test_the_page_has_the_programs_table(example):
-    page = (EXAMPLE.parents[1] / "docs" / "guides" / "second-path.md").read_text()
+    page = (EXAMPLES.parent / "docs" / "guides" / "second-path.md").read_text()
     for way in example.WAYS:
         assert page.count(f"| {way} |") == 2
+
+
+@pytest.mark.parametrize("program", ["second-path.py", "tunnels.py"])
+def test_what_is_no_number_of_seeds_is_told(program):
+    for seeds in ("0", "-1", "many"):
+        ran = subprocess.run(
+            [sys.executable, EXAMPLES / program, "x", seeds], capture_output=True, text=True, check=False
+        )
+        assert (ran.returncode, ran.stderr) == (1, f"SEEDS: {seeds} is not a whole number from 1 on\n")

@@ -1,22 +1,16 @@
 """The worked example of tunnels: what its page says is what its program finds; and who refuses them."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 import cclab
+import conftest
 from cclab.analysis import metrics
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "tunnels.py"
+from conftest import EXAMPLES
 
 
 @pytest.fixture(scope="module")
 def example():
-    spec = importlib.util.spec_from_file_location("tunnels", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return conftest.example("tunnels")
 
 
 def test_a_tunnel_over_the_lossy_part_hides_its_losses(example):
@@ -39,14 +33,14 @@ def test_both_stacks_send_again_after_an_outage(example):
 
 
 def test_the_page_has_the_programs_tables(example):
-    page = (EXAMPLE.parents[1] / "docs" / "guides" / "tunnels.md").read_text()
+    page = (EXAMPLES.parent / "docs" / "guides" / "tunnels.md").read_text()
     for place in example.PLACES:
         for way in example.WAYS:
             assert page.count(f"| {place} | {way} |") == 4
 
 
 def test_the_model_refuses_a_tunnel_and_results_have_its_rows():
-    scenario = cclab.Scenario.load(EXAMPLE.with_name("tunnel.toml"))
+    scenario = cclab.Scenario.load(EXAMPLES / "tunnel.toml")
     with pytest.raises(cclab.ScenarioError, match=r"network\.tunnel: the model knows none"):
         scenario.run(backend="model")
     result = scenario.replace({"duration": "20 s"}).run()
@@ -55,3 +49,13 @@ def test_the_model_refuses_a_tunnel_and_results_have_its_rows():
     assert scenario.resolved()["flows"][1]["tunnel"]
     assert result.connections["label"].to_list() == ["download"]
     assert metrics.jain(result) == result.jain == 1
+
+
+def test_what_a_full_mouth_drops_says_so(example):
+    scenario = example.scenario("50 ms", "over TCP, 20 packets at the mouth", 0.01)
+    result = scenario.replace({"duration": "10 s", "warmup": "0 s", "record.frames": True}).run(seed=1)
+    of = {link["name"]: link for link in result.rows("links")}
+    causes = result.losses.group_by("place", "cause").len().rows()
+    assert {(place, cause) for place, cause, _ in causes} == {("tunnel-1", "tunnel"), ("entry->exit", "random")}
+    counted = {place: count for place, _, count in causes}
+    assert counted["tunnel-1"] == of["tunnel-1"]["drops"] > 0
