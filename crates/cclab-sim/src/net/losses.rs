@@ -11,6 +11,7 @@ use cclab_algo::Time;
 pub(crate) enum Cause {
     Queue,
     Discipline,
+    Tunnel,
     Random,
     Retries,
     OutOfRange,
@@ -25,6 +26,7 @@ impl Cause {
         match self {
             Cause::Queue => "queue",
             Cause::Discipline => "discipline",
+            Cause::Tunnel => "tunnel",
             Cause::Random => "random",
             Cause::Retries => "retries",
             Cause::OutOfRange => "out of range",
@@ -92,7 +94,7 @@ table! {
     flow: Index, "" = l.flow;
     /// Name of the link, or of the station that had it last.
     place: Index, "" = l.place;
-    /// Why: the `queue` was full, or its `discipline` chose it; a loss model, `random`. At a station: the MAC gave up after its
+    /// Why: the `queue` was full, or its `discipline` chose it; the mouth of a `tunnel` was; a loss model, `random`. At a station: the MAC gave up after its
     /// `retries` although the next station was near enough to be decoded, or it was `out of range`; `no answer` to the question for
     /// the next station's address; `no route`; it `waited` for one too long, or too many did; it had made all the hops that it
     /// may, `expired`.

@@ -412,7 +412,7 @@ impl Network {
                 sink.at(now, Event::Tunnel(index));
                 self.note(now, index, EventKind::Queued, packet);
             } else {
-                self.bury(index, None, now, Cause::Queue, packet, sink);
+                self.bury(index, None, now, Cause::Tunnel, packet, sink);
             }
             return;
         }
@@ -532,7 +532,7 @@ impl Network {
     ) {
         sink.gone(packet);
         self.count_gone(at, packet);
-        let dropped = matches!(cause, Cause::Queue | Cause::Discipline);
+        let dropped = matches!(cause, Cause::Queue | Cause::Discipline | Cause::Tunnel);
         self.note(at, index, if dropped { EventKind::Dropped } else { EventKind::Lost }, packet);
         if self.keeps.frames {
             let place = station.map_or(index, |station| self.names.rows() as u32 + self.first_station(index) + station);
