@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -152,13 +152,10 @@ def kernel(context: Context, runs: dict[Key, list[float]]) -> list[str]:
 
 def formula(about: dict[str, Any], percent: float) -> float:
     """Padhye et al. with an ACK for each two segments and growth by them, a timer of 200 ms and the RTT, Mbit/s; at most the link."""
-    link = about["link"]
     rtt, most = 1e-3, full_rate(about, "C") * (1 - percent / 100)
-    queue = 100 * (1400 + link["overhead"]) * 8 / 10e6  # if it is full; at these losses it is not
-    rate = (
-        float(formulas.to_bps(formulas.pftk(percent / 100, rtt, 0.2 + rtt, 2, math.inf), MSS)) if percent else math.inf
-    )
-    return min(rate / 1e6, most) if queue else most
+    if not percent:
+        return most
+    return min(most, float(formulas.to_bps(formulas.pftk(percent / 100, rtt, 0.2 + rtt, 2, math.inf), MSS)) / 1e6)
 
 
 def full_rate(about: dict[str, Any], setup: str) -> float:
@@ -191,11 +188,6 @@ def comparisons(context: Context, runs: dict[Key, list[float]]) -> list[Comparis
 # --- Claims of the thesis --------------------------------------------------------------------------------------------
 
 
-def of(runs: dict[Key, list[float]], part: str, endpoint: str, law: str, percent: float) -> stats.Estimate:
-    """Goodput in set-up C."""
-    return stats.mean(runs[part, "C", "", endpoint, law, part, percent], bounds=(0, math.inf))
-
-
 def ratio(
     runs: dict[Key, list[float]], endpoint: str, a: tuple[str, float], b: tuple[str, float], part: str
 ) -> stats.Estimate:
@@ -204,43 +196,37 @@ def ratio(
     return stats.paired(x, y).ratio
 
 
+def claim(text: str, found: dict[str, stats.Estimate], test: Callable[[stats.Estimate], str]) -> Check:
+    """What every one of these is to pass."""
+    return judged(text, [test(e) for e in found.values()], told(found))
+
+
 def data_claims(context: Context, runs: dict[Key, list[float]]) -> list[Check]:
     """Of the part on data loss, for the thesis' endpoint and for today's."""
     checks = []
     for endpoint in context.about["endpoints"]:
-        said = f" ({endpoint})"
-        one = {law: ratio(runs, endpoint, (law, 1), (law, 0), "data") for law in context.about["laws"]}
-        checks.append(
-            judged(
-                f"1 % of the data lost costs about 2 % of the goodput{said}",
-                [e.against(0.97, 0.99) for e in one.values()],
-                told(one),
-            )
-        )
-        fall = {law: ratio(runs, endpoint, (law, 5), (law, 3), "data") for law in context.about["laws"]}
-        checks.append(
-            judged(
-                f"The drastic fall begins at 4 or 5 %: from 3 to 5 % more than a tenth is gone{said}",
-                [e.below(0.9) for e in fall.values()],
-                told(fall),
-            )
-        )
+
+        def of_laws(a: float, b: float, endpoint: str = endpoint) -> dict[str, stats.Estimate]:
+            return {law: ratio(runs, endpoint, (law, a), (law, b), "data") for law in context.about["laws"]}
+
         order = {
             f"{a} over {b} at {p} %": ratio(runs, endpoint, (a, p), (b, p), "data")
             for p in (5, 10)
             for a, b in (("H-TCP", "CUBIC"), ("CUBIC", "Reno"))
         }
-        checks.append(
-            judged(
-                f"From 5 % on H-TCP is ahead of CUBIC, and CUBIC of Reno{said}",
-                [e.above(1) for e in order.values()],
-                told(order),
+        checks += [
+            claim(f"{text} ({endpoint})", found, test)
+            for text, found, test in (
+                ("1 % of the data lost costs about 2 % of the goodput", of_laws(1, 0), lambda e: e.against(0.97, 0.99)),
+                (
+                    "The drastic fall begins at 4 or 5 %: from 3 to 5 % more than a tenth is gone",
+                    of_laws(5, 3),
+                    lambda e: e.below(0.9),
+                ),
+                ("From 5 % on H-TCP is ahead of CUBIC, and CUBIC of Reno", order, lambda e: e.above(1)),
+                ("At 10 % less than a third is left", of_laws(10, 0), lambda e: e.below(1 / 3)),
             )
-        )
-        left = {law: ratio(runs, endpoint, (law, 10), (law, 0), "data") for law in context.about["laws"]}
-        checks.append(
-            judged(f"At 10 % less than a third is left{said}", [e.below(1 / 3) for e in left.values()], told(left))
-        )
+        ]
     return checks
 
 
@@ -248,23 +234,26 @@ def ack_claims(context: Context, runs: dict[Key, list[float]]) -> list[Check]:
     """Of the part on ACK loss."""
     checks = []
     for endpoint in context.about["endpoints"]:
-        said = f" ({endpoint})"
-        ten = {law: ratio(runs, endpoint, (law, 10), (law, 0), "ack") for law in context.about["laws"]}
-        checks.append(
-            judged(
-                f"10 % of the ACKs lost change nothing{said}", [e.against(0.99, 1.01) for e in ten.values()], told(ten)
+
+        def of(law: str, percent: float, endpoint: str = endpoint) -> stats.Estimate:
+            return ratio(runs, endpoint, (law, percent), (law, 0), "ack")
+
+        checks += [
+            claim(f"{text} ({endpoint})", found, test)
+            for text, found, test in (
+                (
+                    "10 % of the ACKs lost change nothing",
+                    {law: of(law, 10) for law in context.about["laws"]},
+                    lambda e: e.against(0.99, 1.01),
+                ),
+                ("Reno bears 50 %", {"Reno": of("Reno", 50)}, lambda e: e.against(0.95, 1.05)),
+                (
+                    "At 60 % (70 % elsewhere in the text) it stalls: less than a hundredth is left",
+                    {f"{p} %": of("Reno", p) for p in (60, 70)},
+                    lambda e: e.below(0.01),
+                ),
             )
-        )
-        half = {"Reno": ratio(runs, endpoint, ("Reno", 50), ("Reno", 0), "ack")}
-        checks.append(judged(f"Reno bears 50 %{said}", [e.against(0.95, 1.05) for e in half.values()], told(half)))
-        stall = {f"{p} %": ratio(runs, endpoint, ("Reno", p), ("Reno", 0), "ack") for p in (60, 70)}
-        checks.append(
-            judged(
-                f"At 60 % (70 % elsewhere in the text) it stalls: less than a hundredth is left{said}",
-                [e.below(0.01) for e in stall.values()],
-                told(stall),
-            )
-        )
+        ]
     return checks
 
 
@@ -280,7 +269,7 @@ def variable_claims(context: Context, runs: dict[Key, list[float]]) -> list[Chec
                 change[f"{variable} at {percent} %"] = stats.paired(runs[key], base).ratio
         if change:
             text = f"None of the four variables changes Reno's goodput by more than a tenth at 1, 5 and 10 % of data loss ({endpoint})"
-            checks.append(judged(text, [e.against(0.9, 1.1) for e in change.values()], told(change)))
+            checks.append(claim(text, change, lambda e: e.against(0.9, 1.1)))
     return checks
 
 
