@@ -288,6 +288,25 @@ def test_nothing_is_left_of_a_run_that_is_ended(end, tmp_path):
         time.sleep(0.05)
 
 
+@needs_hosts
+def test_a_flow_that_stops_before_its_connection_is_accepted_is_over():
+    """Connected at 100 ms, reset at 120 ms, while the last ACK of the handshake is on its way until 150 ms: nobody spins on it."""
+    wanted = scenario(duration="3 s", warmup="0 s", rtt="100 ms", flows=[{"cc": "cubic", "stop": "120 ms"}])
+    before = sum(os.times()[:2])
+    result = run(wanted)
+    assert flow(result)["connect_s"] == pytest.approx(0.1, abs=0.02)
+    assert flow(result)["delivered_bytes"] == 0
+    assert sum(os.times()[:2]) - before < 1.5
+
+
+@needs_hosts
+def test_what_never_came_up_is_told():
+    """SYNs are sent again after 1 and 3 s (RFC 6298)."""
+    result = run(scenario(duration="2 s", warmup="0 s", schedule=[{"at": "0 s", "up": False}]))
+    assert flow(result)["delivered_bytes"] == 0
+    assert live.remark(result).startswith("Never came up, as no SYN was answered: cubic")
+
+
 # --- What it tells ---------------------------------------------------------------------------------------------------
 
 

@@ -181,3 +181,19 @@ def test_formulas_as_reference_lines(result):
     assert rising.get_ydata() == pytest.approx(5 + rising.get_xdata())
     assert axes.get_xlim() == result.plot.throughput().axes[0].get_xlim()
     assert {"capacity", "half of it, rising"} <= {one["name"] for one in chart.series()["series"]}
+
+
+def test_the_queue_of_a_short_transfer_ends_with_it():
+    """50 kB over 10 Mbit/s and 40 ms are over within a second of a run of ten."""
+    flow = {"cc": "reno", "size": "50 kB"}
+    short = {
+        "duration": "10 s",
+        "network": {"rate": "10 Mbit/s", "rtt": "40 ms"},
+        "flows": [flow],
+        "record": {"samples": "10 ms"},
+    }
+    result = Scenario.from_dict(short).run(seed=1)
+    ends = {name: chart.axes[0].get_lines()[0].get_xdata().max() for name, chart in result.plot.all().items()}
+    assert ends["queue"] < 1.0
+    assert ends["queue"] == pytest.approx(ends["cwnd"], abs=0.02)
+    assert result.plot.queue(end_s=5.0).axes[0].get_lines()[0].get_xdata().max() == pytest.approx(5.0)

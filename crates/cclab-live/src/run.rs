@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::host::{Host, Interface, Sysctls};
 use crate::relay::{self, Plan, Port, Relay};
 use crate::stamp::{Stamp, Ticks};
-use crate::transfer::{self, Moment, Options, Outcome, Path, Times, Transfer, Transfers, Work};
+use crate::transfer::{self, Moment, Opened, Options, Outcome, Path, Times, Transfer, Transfers, Work};
 use crate::watch::Watch;
 use crate::{Error, Result, check, fault, netlink, sys};
 use cclab_algo::cc::PROGRAM;
@@ -176,11 +176,12 @@ impl Run {
             transfers.push(Transfer { work, start, stop, hosts, to: DESTINATION, paths, first: own.start });
         }
         let samples = if let Sampling::Every(interval) = scenario.record.samples { Some(interval) } else { None };
+        let opened = Opened::of(transfers)?;
         let clock = Clock::starting_in(LEAD);
         let plan = Plan { network, ports, flows: watches, mtu: largest as usize, warmup, end, samples };
         let relay = Relay::start(plan, clock)?;
         let board = Arc::clone(&relay.board);
-        let transfers = Transfers::start(transfers, Times { warmup, end, samples }, clock, board)?;
+        let transfers = Transfers::start(opened, Times { warmup, end, samples }, clock, board)?;
         let began = Ticks::now();
         Ok(Run {
             scenario: scenario.clone(),

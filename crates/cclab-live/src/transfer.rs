@@ -155,6 +155,19 @@ pub struct Times {
     pub samples: Option<Duration>,
 }
 
+/// Flows whose sockets are open, which takes its time.
+pub struct Opened(Vec<Flow>);
+
+impl Opened {
+    /// Opens them.
+    ///
+    /// # Errors
+    /// A socket is refused, or an option of one.
+    pub fn of(flows: Vec<Transfer>) -> Result<Opened> {
+        flows.into_iter().map(Flow::open).collect::<Result<_>>().map(Opened)
+    }
+}
+
 /// Flows at work; they stop when this is dropped.
 pub struct Transfers {
     thread: Option<JoinHandle<io::Result<Report>>>,
@@ -162,14 +175,13 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    /// Opens the sockets and starts the thread.
+    /// Starts the thread.
     ///
     /// # Errors
-    /// A socket is refused, or an option of one.
-    pub fn start(flows: Vec<Transfer>, times: Times, clock: Clock, board: Arc<Board>) -> Result<Transfers> {
+    /// Descriptors are short.
+    pub fn start(flows: Opened, times: Times, clock: Clock, board: Arc<Board>) -> Result<Transfers> {
         let stop = Arc::new(EventFd::new().map_err(|e| fault("eventfd", e))?);
-        let flows = flows.into_iter().map(Flow::open).collect::<Result<Vec<Flow>>>()?;
-        let worker = Worker::new(flows, times, clock, board, &stop).map_err(|e| fault("epoll", e))?;
+        let worker = Worker::new(flows.0, times, clock, board, &stop).map_err(|e| fault("epoll", e))?;
         let thread = std::thread::Builder::new().name("transfers".into()).spawn(move || worker.run());
         Ok(Transfers { thread: Some(thread.map_err(|e| fault("a thread", e))?), stop })
     }
@@ -591,6 +603,7 @@ impl Worker {
             let moments = flow.moments(self.clock)?;
             flow.outcome.paths.iter_mut().zip(moments).for_each(|(path, moment)| path.to = moment);
         }
+        let _ = self.epoll.delete(&flow.sink); // it fails where it was not there; a connection may still come, which nobody wants
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };
         for socket in [flow.source.take(), flow.destination.take()].into_iter().flatten() {
             let _ = nix::sys::socket::setsockopt(&socket, sockopt::Linger, &linger);

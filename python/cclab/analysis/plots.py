@@ -64,7 +64,7 @@ _MOST_POINTS = 4000  # of one line; a minimum and a maximum stand for each stret
 # Why packets were lost, in groups, and the mark of each: told apart by shape, too.
 _CAUSES: dict[str, tuple[str, ...]] = {
     "contention (MAC gave up)": ("retries",),
-    "full queue": ("queue", "discipline"),
+    "full queue": ("queue", "discipline", "tunnel"),
     "no route or next hop gone": ("out of range", "no route", "no answer", "waited", "expired"),
     "random": ("random",),
 }
@@ -410,7 +410,7 @@ class Plots:
 
         Args:
             start_s: From here.
-            end_s: To here; `None` is the end of the run.
+            end_s: To here; `None` is when the last flow is over, or the end of the run.
             links: Names; `None` takes those with at least a hundredth of the longest mean queue, at most seven.
         """
         if links is None:
@@ -418,6 +418,9 @@ class Plots:
             busy = self._result.links.filter((mean > 0) & (mean >= 0.01 * mean.max()))
             links = busy.sort("queue_mean_packets", descending=True)["name"].head(_MOST_LINES).to_list()
             links = links or self._result.links["name"].head(1).to_list()
+        flows = self._result.samples
+        if end_s is None and flows.height and not self._result.background.height:
+            end_s = max(start_s, float(flows["time_s"].max()))  # type: ignore[arg-type]
         table = self._samples("link_samples", "link", start_s, end_s, links)
         column, scale, unit, limit = self._queue_scale(links)
 

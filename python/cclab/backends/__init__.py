@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -65,3 +66,14 @@ def run(
         raise ScenarioError("\n".join(f"{reason} (backend = {backend})" for reason in reasons))
     tables = wanted.run(scenario, seed, progress or (lambda _: None))
     return tables, time.perf_counter() - wall, time.thread_time() - cpu
+
+
+def never_up(result: Result) -> list[str]:
+    """What to say of connections whose handshake never ended; nothing where there are none."""
+    silent = [row["label"] for row in result.rows("flows") if row["cc"] != "udp" and math.isnan(row["connect_s"])]
+    return [f"Never came up, as no SYN was answered: {some(silent)}."] if silent else []
+
+
+def some(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

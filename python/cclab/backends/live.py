@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
+from cclab.backends import never_up
 from cclab.errors import RunError
 from cclab.scenario import law_of, program_of
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from cclab.scenario import Scenario
 
 _LOOK = 0.05  # s between two looks at Ctrl-C
+_MOST_PATHS = 8  # MPTCP_PM_ADDR_MAX
 _FREE = {
     "kind", "label", "count", "from", "to", "route", "route_back", "rtt", "direction", "start", "start_jitter", "stop",
     "size", "cc", "sack", "dsack", "recovery", "tlp", "frto", "timestamps", "packet_size", "window_scaling", "ecn",
@@ -89,7 +91,7 @@ def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dic
 
 
 def remark(result: Result) -> str | None:
-    """How good the run was, in a line."""
+    """How good the run was, in a line; and what was in vain."""
     if (stamp := result.stamp) is None:
         return None
     late = {name: stamp[f"lateness_{name}_s"] for name in ("p50", "p99", "max")}
@@ -98,7 +100,8 @@ def remark(result: Result) -> str | None:
     programs = "".join(
         f"; {Path(file).name} sha256 {hashed[:12]}" for file, hashed in stamp.get("programs", {}).items()
     )
-    return f"Linux {stamp['kernel']}; packets left late by {times}; none dropped outside the links{priority}{programs}."
+    good = f"Linux {stamp['kernel']}; packets left late by {times}; none dropped outside the links{priority}{programs}."
+    return "\n".join([*never_up(result), good])
 
 
 def beyond_in_network(scenario: Scenario) -> Iterator[str]:
@@ -133,6 +136,8 @@ def _beyond_in_flows(flows: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{where}.traffic: live knows sources that always have something to send; write size, or leave it out"
         elif "paths" in flow and not check()["mptcp"]:
             yield f"{where}.paths: this kernel has no MPTCP, or sysctl net.mptcp.enabled is 0"
+        elif len(flow.get("paths", [])) > _MOST_PATHS:
+            yield f"{where}.paths: a kernel has at most {_MOST_PATHS}"
         elif flow.get("coupling", "none") != "none":
             yield f"{where}.coupling: the subflows of a kernel know nothing of each other; write a law as cc"
         elif flow["kind"] == "tcp":

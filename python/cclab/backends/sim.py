@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cclab import _core
+from cclab.backends import never_up, some
 
 if TYPE_CHECKING:
     from cclab.results import Result
@@ -42,8 +42,7 @@ def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dic
 
 def remark(result: Result) -> str | None:
     """What was in vain: flows that nobody answered, stations that nobody hears, frames where there is no air."""
-    silent = [row["label"] for row in result.rows("flows") if row["cc"] != "udp" and math.isnan(row["connect_s"])]
-    said = [f"Never came up, as no SYN was answered: {_some(silent)}."] if silent else []
+    said = never_up(result)
     if result.rows("stations"):
         said += _out_of_reach(result)
     else:
@@ -64,7 +63,7 @@ def _unmarked(result: Result) -> list[str]:
     asked = [flow for flow in resolved["flows"] if flow["traffic"].get("tcp", {}).get("ecn") not in (None, "off")]
     ways = {flow["label"]: [links[hop] for hop in flow["route"] if hop < len(links)] for flow in asked}
     vain = [label for label, way in ways.items() if all(link["queue"]["discipline"] == "droptail" for link in way)]
-    return [f"No queue on their way marks, so ECN does nothing for: {_some(vain)}."] if vain else []
+    return [f"No queue on their way marks, so ECN does nothing for: {some(vain)}."] if vain else []
 
 
 def _says_nothing_of_ecn(flow: dict[str, Any]) -> bool:
@@ -75,7 +74,7 @@ def _says_nothing_of_ecn(flow: dict[str, Any]) -> bool:
 
 def _tiny(result: Result) -> list[str]:
     tiny = [row["name"] for row in result.rows("links") if row["queue_limit_packets"] == 1]
-    return [f"A single packet may wait at: {_some(tiny)}."] if tiny else []
+    return [f"A single packet may wait at: {some(tiny)}."] if tiny else []
 
 
 def _out_of_reach(result: Result) -> list[str]:
@@ -94,9 +93,5 @@ def _out_of_reach(result: Result) -> list[str]:
         stations = zip(medium["stations"], heard, strict=True)
         alone = [resolved["nodes"][station["node"]] for station, others in stations if not others]
         if alone:
-            said.append(f"Out of reach of every other station, {reach:.0f} m: {_some(alone)}.")
+            said.append(f"Out of reach of every other station, {reach:.0f} m: {some(alone)}.")
     return said
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
