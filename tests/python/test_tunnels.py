@@ -37,6 +37,7 @@ def test_the_page_has_the_programs_tables(example):
     for place in example.PLACES:
         for way in example.WAYS:
             assert page.count(f"| {place} | {way} |") == 4
+    assert all(page.count(f"\n  | {way} | ") == 1 for way in example.WAYS)
 
 
 def test_the_model_refuses_a_tunnel_and_results_have_its_rows():
