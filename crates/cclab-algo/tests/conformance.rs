@@ -303,7 +303,7 @@ impl Run {
             Op::Timeout => {
                 let first = !matches!(self.phase, Phase::Loss);
                 self.phase = Phase::Loss;
-                self.law.on_timeout(&TimeoutEvent { now, flight_size, first });
+                self.law.on_timeout(&TimeoutEvent { now, flight_size, first, in_flight: 0 });
                 self.shown = show(&*self.law);
                 assert!(self.shown.cwnd <= before.cwnd, "grew on a timeout from {before:?}");
                 assert!(self.shown.cwnd <= 4 * self.mss, "a timeout leaves a few segments");

@@ -407,10 +407,11 @@ events! {
         min_rtt => [min_rtt_s: Duration = "Smallest RTT."],
     }
     /// The retransmission timer expired.
-    TimeoutEvent, "on_timeout", cc::TimeoutEvent { now: NOW, flight_size: 0, first: true }, {
+    TimeoutEvent, "on_timeout", cc::TimeoutEvent { now: NOW, flight_size: 0, first: true, in_flight: 0 }, {
         now => [now_s: Time = "Now."],
         flight_size => [flight_size: u64 = "Bytes sent and not yet cumulatively acknowledged (RFC 5681's FlightSize)."],
         first => [first: bool = "Whether it is the first timeout for this data: only then does ssthresh fall (RFC 5681 §3.1)."],
+        in_flight => [in_flight: u64 = "Bytes that stay in flight: sent so recently that RACK does not take them for lost."],
     }
     /// Recovery ended; everything that was outstanding when it began has been acknowledged.
     RecoveredEvent, "on_recovered", cc::RecoveredEvent { now: NOW, phase: Phase::Recovery }, {

@@ -197,7 +197,7 @@ mod tests {
         assert_eq!((segments(&law), law.state), ((10, 10), State::Loss));
         law.on_recovered(&RecoveredEvent { now: Time::ZERO, phase: crate::cc::Phase::Recovery });
         assert_eq!((segments(&law), law.state), ((10, 3), State::Normal));
-        law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 10_000, first: true });
+        law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 10_000, first: true, in_flight: 0 });
         assert_eq!(segments(&law).0, 1, "by the timer one segment");
         ack(&mut law, 1);
         assert_eq!(segments(&law).0, 10);
@@ -211,7 +211,7 @@ mod tests {
         let mut law = law();
         congestion(&mut law, Signal::Ecn);
         assert_eq!((segments(&law), law.state), ((5, 5), State::Congested));
-        law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 5_000, first: true });
+        law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 5_000, first: true, in_flight: 0 });
         assert_eq!(segments(&law), (1, 2));
         law.on_recovered(&RecoveredEvent { now: Time::ZERO, phase: crate::cc::Phase::Loss });
         law.window.cwnd = 8.0;

@@ -360,7 +360,7 @@ mod tests {
         for flavour in [Flavour::Linux, Flavour::Paper] {
             let mut law = law(flavour, 1000, &[]);
             lose(&mut law);
-            law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: false });
+            law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: false, in_flight: 0 });
             assert_eq!((law.window.cwnd, law.w_max), (1.0, 0.0));
         }
     }

@@ -254,7 +254,7 @@ mod tests {
         assert_eq!((law.window.cwnd, law.dwnd), (50.0, 20.0));
         law.on_undo(&UndoEvent { now: Time::ZERO });
         assert_eq!((law.window.cwnd, law.dwnd), (100.0, 40.0));
-        law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 100_000, first: true });
+        law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 100_000, first: true, in_flight: 0 });
         assert_eq!((law.window.cwnd, law.window.ssthresh, law.dwnd), (1.0, 50.0, 0.0));
     }
 

@@ -371,7 +371,7 @@ mod tests {
         let (now, zero) = (ms(2000), Duration::ZERO);
         copa.on_congestion(&CongestionEvent { now, signal: Signal::Loss, flight_size: 0, srtt: zero, min_rtt: zero });
         assert_eq!(copa.cwnd, 50.0);
-        copa.on_timeout(&TimeoutEvent { now, flight_size: 0, first: true });
+        copa.on_timeout(&TimeoutEvent { now, flight_size: 0, first: true, in_flight: 0 });
         assert_eq!((copa.cwnd, copa.slow_start), (1.0, true));
     }
 }

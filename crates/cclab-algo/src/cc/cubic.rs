@@ -545,7 +545,7 @@ mod tests {
     fn a_timeout_restarts_at_the_plateau() {
         for flavour in [Flavour::Linux, Flavour::Paper] {
             let mut law = law(flavour, 100, &[]);
-            law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 100_000, first: true });
+            law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 100_000, first: true, in_flight: 0 });
             assert_eq!((law.cwnd(), law.ssthresh()), (1_000, 70_000));
             law.window.cwnd = 70.0;
             law.on_ack(&ack_at(Time::ZERO + secs(9.0), secs(0.1)));
@@ -631,7 +631,7 @@ mod tests {
         for flavour in [Flavour::Linux, Flavour::Paper] {
             let mut law = law(flavour, 100, &[]);
             for first in [true, false] {
-                law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 100_000, first });
+                law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 100_000, first, in_flight: 0 });
                 assert_eq!((law.cwnd(), law.ssthresh()), (1_000, 70_000));
             }
         }
@@ -697,7 +697,10 @@ mod tests {
             law.on_undo(&UndoEvent { now: Time::ZERO });
         };
         assert_eq!(grown(undone), 20.0);
-        assert_eq!(grown(|law| law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: false })), 20.0);
+        assert_eq!(
+            grown(|law| law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: false, in_flight: 0 })),
+            20.0
+        );
     }
 
     /// Linux with HZ = 250: the curve is looked at once in 4 ms, and delay_min counts up to whole ticks (`bictcp_update`).

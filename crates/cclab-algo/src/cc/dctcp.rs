@@ -6,7 +6,8 @@
 //! W ← W (1 − α/2) (RFC 8257 §3.3). Losses halve as Reno's do (§3.5), and growth is Reno's.
 //!
 //! Where they differ: Linux counts α in 1/1024 and lets it drop to 0 below 16/1024, takes whole segments off W, and
-//! holds W still during the round trip after a reduction; the RFC asks for none of that.
+//! holds W still during the round trip after a reduction; the RFC asks for none of that. A window of data is over when all
+//! of it is acknowledged in Linux, when more than that is in the RFC (§3.3 step 4).
 
 use super::reno::Reno;
 use super::{AckEvent, Build, CongestionEvent, Context, EcnUse, Entry, TimeoutEvent, Window, WindowLaw, Windowed};
@@ -131,7 +132,9 @@ impl WindowLaw for Dctcp {
     fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
         self.delivered += ev.delivered_bytes;
         self.marked += ev.ce_bytes.min(ev.delivered_bytes);
-        if self.delivered > 0 && self.round.is_over(ev.snd_una, ev.snd_nxt) {
+        // The window ends with the first ACK beyond its end, in Linux with the one that reaches it.
+        let reached = ev.snd_una + u64::from(self.flavour == Flavour::Linux);
+        if self.delivered > 0 && self.round.is_over(reached, ev.snd_nxt) {
             self.update(self.marked as f64 / self.delivered as f64);
             (self.delivered, self.marked) = (0, 0);
         }
@@ -208,6 +211,29 @@ mod tests {
                 window(&mut law, 100, marked);
                 assert!((law.alpha - alpha).abs() < close, "{flavour:?}: {} for {alpha}", law.alpha);
             }
+        }
+    }
+
+    /// A window of data of 100 segments: Linux takes it for over with the ACK of its last byte (`!before(snd_una, next_seq)`),
+    /// the RFC with the first ACK beyond (§3.3 step 4).
+    #[test]
+    fn a_window_ends_with_its_last_byte_in_linux_and_beyond_it_in_the_rfc() {
+        for (flavour, ends) in [(Flavour::Linux, 100_000), (Flavour::Paper, 101_000)] {
+            let mut law = law(flavour, 100);
+            law.round.begin(100_000);
+            let before = law.alpha;
+            let over = (1..=101).map(|k| 1000 * k).find(|&snd_una| {
+                let snd_nxt = snd_una + 100_000;
+                law.on_ack(&AckEvent {
+                    acked_bytes: 1000,
+                    delivered_bytes: 1000,
+                    snd_una,
+                    snd_nxt,
+                    ..AckEvent::default()
+                });
+                law.alpha != before
+            });
+            assert_eq!((over, law.round.end), (Some(ends), ends + 100_000), "{flavour:?}");
         }
     }
 
@@ -302,7 +328,8 @@ mod tests {
             law.alpha = 1.0;
             law.on_ack(&ack(11_000, 1000));
             let w = law.cwnd();
-            assert!((9_999..=10_700).contains(&w), "{w}");
+            // In Linux this ACK ends a window of which it is a tenth: α is 0.943 first.
+            assert!((9_999..=11_000).contains(&w), "{w}");
             (12..22).for_each(|i| law.on_ack(&ack(1000 * i, 0)));
             assert_eq!(law.cwnd() > w, !rests);
             (22..42).for_each(|i| law.on_ack(&ack(1000 * i, 0)));

@@ -334,7 +334,7 @@ mod tests {
             min_rtt: zero,
         });
         assert_eq!((fast.cwnd(), fast.ssthresh(), fast.target), (50_000, 50_000, 50.0));
-        fast.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 50_000, first: true });
+        fast.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 50_000, first: true, in_flight: 0 });
         assert_eq!((fast.cwnd(), fast.ssthresh()), (1000, 25_000));
     }
 

@@ -309,7 +309,7 @@ mod tests {
         assert_eq!((small.alpha, small.beta), (1.0, 0.5));
         let mut law = law(Flavour::Linux, 100);
         round(&mut law, &[50_000]);
-        law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: true });
+        law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: true, in_flight: 0 });
         assert_eq!((law.window.cwnd, law.alpha, law.beta), (1.0, 1.0, 0.5));
     }
 

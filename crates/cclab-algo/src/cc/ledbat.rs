@@ -224,7 +224,7 @@ mod tests {
             ledbat.on_congestion(&CongestionEvent { now, signal, flight_size: 0, srtt: zero, min_rtt: zero });
             assert_eq!(ledbat.cwnd(), left);
         }
-        ledbat.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: true });
+        ledbat.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: true, in_flight: 0 });
         assert_eq!(ledbat.cwnd(), 1000);
     }
 

@@ -458,7 +458,7 @@ mod tests {
         law.on_recovered(&RecoveredEvent { now: Time::ZERO, phase: Phase::Recovery });
         law.on_ack(&AckEvent { acked_bytes: 16_000, feedback: mark(1), ..AckEvent::default() });
         assert_eq!(law.cwnd, 8.0);
-        law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 8000, first: true });
+        law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 8000, first: true, in_flight: 0 });
         assert_eq!(law.cwnd, 1.0);
     }
 }

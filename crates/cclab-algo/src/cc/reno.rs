@@ -183,14 +183,14 @@ mod tests {
     #[test]
     fn timeout_restarts_in_slow_start() {
         let mut reno = law(Flavour::Linux, 100);
-        reno.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 100_000, first: true });
+        reno.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 100_000, first: true, in_flight: 0 });
         assert_eq!((reno.cwnd(), reno.ssthresh()), (1_000, 50_000));
         for round in 1..=6 {
             let w = reno.cwnd() / 1000;
             (0..w).for_each(|_| ack(&mut reno, 1));
             assert_eq!(reno.cwnd() >= 50_000, round == 6);
         }
-        reno.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 1_000, first: false });
+        reno.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 1_000, first: false, in_flight: 0 });
         assert_eq!(reno.ssthresh(), 50_000, "a repeated timeout leaves ssthresh alone");
     }
 

@@ -285,7 +285,7 @@ mod tests {
         }
         let mut law = law(3.0, 20, None);
         for first in [true, false] {
-            law.on_timeout(&TimeoutEvent { now, flight_size: 20_000, first });
+            law.on_timeout(&TimeoutEvent { now, flight_size: 20_000, first, in_flight: 0 });
             assert_eq!((law.cwnd(), law.ssthresh()), (1_000, 10_000), "first: {first}");
         }
     }

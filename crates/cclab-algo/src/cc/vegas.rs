@@ -9,7 +9,7 @@
 //! * leaving slow start: paper cuts W by an eighth (as its authors' code did); Linux falls to the window that
 //!   would just fill the path, plus one;
 //! * a round with fewer than three RTT samples: Linux does as Reno does;
-//! * ssthresh: Linux keeps it at 3/4 W or more after each round;
+//! * ssthresh: Linux keeps it at (W >> 1) + (W >> 2) or more after each round;
 //! * an idle time: Linux measures the base RTT afresh.
 //!
 //! The paper's fine-grained check of the first and second duplicate ACK belongs to loss recovery, not to
@@ -133,7 +133,7 @@ impl Vegas {
             w.cwnd += 1.0;
         }
         if self.linux {
-            w.ssthresh = w.ssthresh.max((w.cwnd * 0.75).floor());
+            w.ssthresh = w.ssthresh.max((w.cwnd / 2.0).floor() + (w.cwnd / 4.0).floor());
         }
     }
 
@@ -309,14 +309,16 @@ mod tests {
         assert_eq!((s.law.window.cwnd, s.law.window.ssthresh), (26.0, 26.0));
     }
 
-    /// Linux raises ssthresh to 3/4 W after every round.
+    /// Linux raises ssthresh to (W >> 1) + (W >> 2) after every round: for W = 59 that is 43, where 3/4 W is 44.
     #[test]
     fn linux_keeps_ssthresh_near_the_window() {
-        let mut s = Sender::new(Flavour::Linux, 20, Some(1), 100);
-        s.law.round.end = 0;
-        s.law.rtts.count = 20;
-        s.ack(100);
-        assert_eq!((s.law.window.cwnd, s.law.window.ssthresh), (21.0, 15.0));
+        for (w, ssthresh) in [(20, 15.0), (58, 43.0), (59, 45.0)] {
+            let mut s = Sender::new(Flavour::Linux, w, Some(1), 100);
+            s.law.round.end = 0;
+            s.law.rtts.count = 20;
+            s.ack(100);
+            assert_eq!((s.law.window.cwnd, s.law.window.ssthresh), (f64::from(w) + 1.0, ssthresh));
+        }
     }
 
     /// The paper doubles every other RTT, and leaves slow start only after a round of constant W.
@@ -412,7 +414,7 @@ mod tests {
             v.on_congestion(&event);
             assert_eq!(v.cwnd(), left);
             let mut v = law(flavour, 20, Some(1));
-            v.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 20_000, first: true });
+            v.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 20_000, first: true, in_flight: 0 });
             assert_eq!((v.cwnd(), v.ssthresh()), (after_timeout, 10_000));
         }
     }
@@ -491,7 +493,7 @@ mod tests {
             let mut s = Sender::new(flavour, 20, Some(20 * MSS), 100);
             let now = Time::ZERO;
             for first in [true, false] {
-                s.law.on_timeout(&TimeoutEvent { now, flight_size: 20_000, first });
+                s.law.on_timeout(&TimeoutEvent { now, flight_size: 20_000, first, in_flight: 0 });
                 assert_eq!(s.law.ssthresh(), 10_000, "first: {first}");
             }
             let before = s.law.window.cwnd;

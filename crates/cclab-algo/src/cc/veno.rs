@@ -271,7 +271,7 @@ mod tests {
         for (flavour, rtt, left) in [(Flavour::Paper, 105, 20), (Flavour::Linux, 105, 32), (Flavour::Linux, 110, 20)] {
             let mut veno = law(flavour, 40);
             veno.law.judge(veno.window.cwnd, Duration::from_millis(rtt));
-            veno.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: true });
+            veno.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: true, in_flight: 0 });
             assert_eq!((veno.cwnd(), veno.ssthresh()), (MSS, left * MSS));
         }
     }

@@ -247,10 +247,10 @@ mod tests {
             let mut law = law(flavour, 200);
             (law.filter.bandwidth, law.filter.filled) = (1_125_000.0, true);
             law.rtt_min = Some(Duration::from_millis(50));
-            law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: true });
+            law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: true, in_flight: 0 });
             assert_eq!((law.cwnd(), law.window.ssthresh.floor()), (MSS, 38.0));
             assert_eq!(law.rtt_min.is_none(), forgotten);
-            law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: false });
+            law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: false, in_flight: 0 });
             assert_eq!(law.window.ssthresh.floor(), 38.0);
         }
     }

@@ -1,6 +1,7 @@
 //! The window that Reno and its relatives share: slow start, additive increase, halving, undo.
 
 use super::{AckEvent, Context, RestartEvent};
+use crate::params::Flavour;
 use crate::slow_start::SlowStart;
 use crate::units::Duration;
 
@@ -19,6 +20,7 @@ pub struct Window {
     prior: Option<(f64, f64)>,
     slow_start: SlowStart,
     mss: f64,
+    linux: bool,
 }
 
 impl Window {
@@ -31,6 +33,7 @@ impl Window {
             prior: None,
             slow_start,
             mss: f64::from(cx.mss),
+            linux: cx.flavour == Flavour::Linux,
         }
     }
 
@@ -129,6 +132,14 @@ impl Window {
         self.cwnd = 1.0;
         self.credit = 0.0;
         self.slow_start.on_timeout();
+    }
+
+    /// After a timeout Linux's window has room for the `in_flight` bytes that are not taken for lost; RFC 5681's loss window has
+    /// not (§3.1).
+    pub fn keep(&mut self, in_flight: u64) {
+        if self.linux {
+            self.cwnd += self.segments(in_flight);
+        }
     }
 
     /// Takes the last reduction back: W and ssthresh as they were, if larger.

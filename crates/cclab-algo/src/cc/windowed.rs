@@ -47,7 +47,7 @@ pub trait WindowLaw: Send {
         let to = self.decrease(w, ev.now, ev.flight_size);
         w.reduce(to);
     }
-    /// As [`CongestionControl::on_timeout`]: W = 1, and the first time ssthresh falls to what `decrease` leaves.
+    /// As [`CongestionControl::on_timeout`]: W = 1 (what stays in flight is added for it), and the first time ssthresh falls to what `decrease` leaves.
     fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
         let to = ev.first.then(|| self.decrease(w, ev.now, ev.flight_size));
         w.time_out(to);
@@ -128,6 +128,7 @@ impl<L: WindowLaw> CongestionControl for Windowed<L> {
     }
     fn on_timeout(&mut self, ev: &TimeoutEvent) {
         self.law.on_timeout(&mut self.window, ev);
+        self.window.keep(ev.in_flight);
     }
     fn on_established(&mut self, ev: &EstablishedEvent) {
         self.law.on_established(&mut self.window, ev);

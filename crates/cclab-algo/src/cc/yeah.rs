@@ -294,6 +294,27 @@ mod tests {
         assert_eq!((law.window.cwnd, law.state.reno_count), (790.0, 791.0));
     }
 
+    /// An idle time makes Linux measure base afresh, and the samples of the round are gone (`tcp_vegas_cwnd_event`): a path that
+    /// became longer meanwhile is no queue. The paper keeps both.
+    #[test]
+    fn idle_resets_the_base_in_linux() {
+        for (flavour, queued) in [(Flavour::Linux, 0.0), (Flavour::Paper, 500.0)] {
+            let mut yeah = law(flavour, 1000);
+            yeah.base_rtt = Duration::from_millis(100);
+            yeah.rtts.add(Duration::from_millis(100));
+            yeah.on_idle(&IdleEvent { now: Time::ZERO, idle: Duration::from_secs(1), app_limited: true });
+            assert_eq!(yeah.rtts.count, if flavour == Flavour::Linux { 0 } else { 1 });
+            yeah.rtts = Rtts::default();
+            yeah.round.begin(1);
+            for k in 1..=3 {
+                let rtt = Some(Duration::from_millis(200));
+                let snd_una = if k == 3 { yeah.round.end + 1 } else { 1 };
+                yeah.on_ack(&AckEvent { snd_una, snd_nxt: 1000 * MSS, rtt, may_grow: true, ..AckEvent::default() });
+            }
+            assert_eq!(yeah.state.queued, queued, "{flavour:?}");
+        }
+    }
+
     /// More than 50 fast round trips forget the Reno.
     #[test]
     fn reno_count_starts_over() {

@@ -202,6 +202,9 @@ pub struct TimeoutEvent {
     pub flight_size: u64,
     /// Whether this is the first timeout for this data: only then does ssthresh fall (RFC 5681 §3.1).
     pub first: bool,
+    /// Bytes that stay in flight: sent so recently that RACK does not take them for lost. A window of one segment has no room
+    /// for them; Linux's has (`tcp_enter_loss`).
+    pub in_flight: u64,
 }
 
 /// The connection is established; the window may still be set.

@@ -268,7 +268,7 @@ fn recovery_conserves_packets_for_a_round() {
 fn a_timeout_leaves_what_is_in_flight_and_one() {
     let mut bbr = knows_the_path(2);
     bbr.cwnd = 74.0;
-    bbr.on_timeout(&TimeoutEvent { now: ms(1000.0), flight_size: 60 * MSS, first: true });
+    bbr.on_timeout(&TimeoutEvent { now: ms(1000.0), flight_size: 60 * MSS, first: true, in_flight: 0 });
     assert_eq!((bbr.cwnd, bbr.full_pipe.bw), (1.0, 0.0));
     // Six were in flight, one of them sent again.
     let loss = AckEvent { phase: Phase::Loss, prior_in_flight: 6 * MSS, bytes_in_flight: 5 * MSS, ..ack(1040.0) };

@@ -177,7 +177,6 @@ pub struct Bbr3 {
     phase: Phase,
     recovery_began: u64,
     prior_cwnd: f64,
-    timed_out: bool,
     undo: Undo,
 }
 
@@ -237,7 +236,6 @@ impl Bbr3 {
             phase: Phase::Open,
             recovery_began: 0,
             prior_cwnd: 0.0,
-            timed_out: false,
             undo: Undo::default(),
         };
         bbr.init_pacing(Duration::from_millis(1));
@@ -274,10 +272,6 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_ack(&mut self, ev: &AckEvent) {
-        if std::mem::take(&mut self.timed_out) {
-            // One segment more than was in flight after the timeout.
-            self.cwnd = self.cwnd.max(self.segments(ev.prior_in_flight));
-        }
         if !self.seen_rtt && ev.srtt > Duration::ZERO {
             self.seen_rtt = true;
             self.init_pacing(ev.srtt);
@@ -334,11 +328,11 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    fn on_timeout(&mut self, _ev: &TimeoutEvent) {
+    /// §5.6.4.4: one segment more than is in flight.
+    fn on_timeout(&mut self, ev: &TimeoutEvent) {
         self.save_state_upon_loss();
         self.phase = Phase::Loss;
-        self.cwnd = 1.0;
-        self.timed_out = true;
+        self.cwnd = self.segments(ev.in_flight) + 1.0;
     }
 
     fn on_recovered(&mut self, ev: &RecoveredEvent) {

@@ -350,8 +350,8 @@ fn two_windows_of_the_rtt() {
 #[test]
 fn a_timeout() {
     let mut bbr = knows(100.0, State::Cruise);
-    bbr.on_timeout(&TimeoutEvent { now: ms(1050.0), flight_size: 100 * MSS, first: true });
-    assert_eq!(bbr.cwnd, 1.0);
+    bbr.on_timeout(&TimeoutEvent { now: ms(1050.0), flight_size: 100 * MSS, first: true, in_flight: 5 * MSS });
+    assert_eq!(bbr.cwnd, 6.0);
     let loss = AckEvent { phase: Phase::Loss, prior_in_flight: 6 * MSS, bytes_in_flight: 5 * MSS, ..ack(100.0, 1) };
     bbr.on_ack(&loss);
     assert_eq!(bbr.cwnd, 7.0);

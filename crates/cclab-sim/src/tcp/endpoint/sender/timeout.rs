@@ -4,7 +4,7 @@ use super::super::super::Recovery;
 use super::frto::Verdict;
 use super::scoreboard::Skip;
 use super::{Sender, Taken};
-use cclab_algo::cc::{Phase, RestartEvent, TimeoutEvent};
+use cclab_algo::cc::{Phase, TimeoutEvent};
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 
@@ -27,19 +27,19 @@ impl Sender {
         self.rearm_from(now);
     }
 
-    /// Everything not SACKed is to be sent again, from a window of one segment.
+    /// Everything not SACKed is to be sent again, from a window of one segment and what stays in flight.
     pub(super) fn go_back_n(&mut self, now: Time, first: bool) {
         let flight_size = self.window.flight_size();
-        self.law.tell(|cc| cc.on_timeout(&TimeoutEvent { now, flight_size, first }));
         if self.board.is_sacked(self.board.head()) {
             self.board.forget_sacks(); // the receiver reneged
         }
+        self.mark_all_lost(now);
         if first {
             self.episode.undo.start(self.window.una(), self.board.retrans().segments);
         }
-        self.mark_all_lost(now);
+        let in_flight = self.board.pipe();
+        self.law.tell(|cc| cc.on_timeout(&TimeoutEvent { now, flight_size, first, in_flight }));
         self.tell_losses(now);
-        self.spare(now);
         self.episode.enter_loss(self.window.nxt());
         self.probe.forget();
         self.frto.release();
@@ -60,15 +60,6 @@ impl Sender {
                 self.board.mark_lost(i);
             }
             i += 1;
-        }
-    }
-
-    /// What RACK has left out is in flight still: the window has room for it and one segment more (Linux `tcp_enter_loss`).
-    fn spare(&mut self, now: Time) {
-        let pipe = self.board.pipe();
-        if pipe > 0 && self.config.flavour == Flavour::Linux && !self.law.governs_recovery() {
-            let (cwnd, ssthresh) = (pipe + self.mss(), self.law.ssthresh());
-            self.law.tell(|cc| cc.on_restart(&RestartEvent { now, cwnd, ssthresh }));
         }
     }
 

@@ -144,8 +144,13 @@ impl Sender {
     }
 
     fn restart(&mut self, now: Time, cwnd: u64) {
-        // What the window was is remembered as the threshold.
-        let ssthresh = self.law.ssthresh().max(self.law.cwnd() / 4 * 3);
+        // What the window was is remembered as the threshold: three quarters, in Linux the sum of whole halves and quarters.
+        let (w, mss) = (self.law.cwnd(), self.mss());
+        let most = match self.config.flavour {
+            Flavour::Linux => (w / mss / 2 + w / mss / 4) * mss,
+            Flavour::Paper => w / 4 * 3,
+        };
+        let ssthresh = self.law.ssthresh().max(most);
         self.law.tell(|cc| cc.on_restart(&RestartEvent { now, cwnd, ssthresh }));
     }
 }
