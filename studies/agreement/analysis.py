@@ -62,8 +62,8 @@ def windows(samples: pl.DataFrame, law: str) -> Quantities:
     }
 
 
-def scenarios(about: dict[str, Any], host: dict[str, Any], laws: dict[str, Any] | None = None) -> list[Scenario]:
-    """All of them, in order, on hosts that are like this, with laws by their names or as they are given."""
+def scenarios(about: dict[str, Any], host: dict[str, Any]) -> list[Scenario]:
+    """All of them, in order, on hosts that are like this."""
     return [
         Scenario.from_dict(
             {
@@ -71,7 +71,7 @@ def scenarios(about: dict[str, Any], host: dict[str, Any], laws: dict[str, Any] 
                 "duration": case.get("duration", "20 s"),
                 "warmup": case.get("warmup", "5 s"),
                 "network": case["network"],
-                "flows": [{**host, **flow, "cc": (laws or {}).get(flow["cc"], flow["cc"])} for flow in case["flows"]],
+                "flows": [{**host, **flow} for flow in case["flows"]],
                 "record": {"samples": "10 ms"},
             }
         )
@@ -83,7 +83,7 @@ def run(context: Context) -> Findings:
     """Everything of the study."""
     about = context.about
     plan = about["quick" if context.quick else "full"]
-    made, real = scenarios(about, about["host"], about["laws"]), scenarios(about, {})
+    made, real = scenarios(about, about["host"]), scenarios(about, {})
     jobs = [(s, seed) for s in made for seed in range(1, plan["simulator"] + 1)]
     simulated = context.run(jobs, measure, keep="agreement/1")
     refused = reasons(real)

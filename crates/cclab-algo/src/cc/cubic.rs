@@ -74,14 +74,6 @@ pub(super) const ENTRY: Entry = Entry {
             unit: "",
             doc: "whose rules where they differ; the constants follow the flavour, not this",
         },
-        Spec {
-            name: "tick",
-            kind: Kind::Number { min: 0.0, max: 10.0 },
-            default: Value::Number(0.0),
-            paper_default: None,
-            unit: "ms",
-            doc: "variant linux: the clock of its curve counts these, as a kernel's counts 1/HZ (4 ms where HZ is 250); 0 is exact",
-        },
     ],
     build: Build::Native(|cx, params| {
         Box::new(Windowed::new(cx, SlowStart::new(params.word("hystart"), cx), Cubic::new(params)))
@@ -96,8 +88,6 @@ pub struct Cubic {
     fast_convergence: bool,
     reno_friendly: bool,
     rfc: bool,
-    /// Linux's clock counts these.
-    tick: Duration,
     curve: Curve,
     /// The curve before the last reduction, for an undo.
     prior: Option<Curve>,
@@ -142,7 +132,6 @@ impl Cubic {
             fast_convergence: params.flag("fast_convergence"),
             reno_friendly: params.flag("reno_friendly"),
             rfc: params.word("variant") == "rfc",
-            tick: Duration::from_secs_f64(params.number("tick") / 1e3),
             curve: Curve::default(),
             prior: None,
             last_ack: Time::ZERO,
@@ -205,27 +194,12 @@ impl Cubic {
     /// Linux: segments to be acknowledged for each one that W grows.
     fn count_linux(&mut self, cwnd: f64, now: Time, acked: f64) -> f64 {
         let w = cwnd.floor();
-        let now = if self.tick.0 > 0 { Time(now.0 - now.0 % self.tick.0) } else { now };
         self.curve.est_credit += acked;
         if w == self.curve.counted_for && now.since(self.curve.counted_at) <= RECOUNT {
             return self.curve.count;
         }
-        let again = self.tick.0 > 0 && now == self.curve.counted_at && self.curve.epoch.is_some();
-        if !again {
-            self.curve.counted_for = w;
-            self.curve.counted_at = now;
-            self.curve.count = self.curve_count_linux(cwnd, now, acked);
-        }
-        if self.reno_friendly {
-            self.curve.count = self.curve.count.min(self.friendly_count_linux(w));
-        }
-        self.curve.count = self.curve.count.max(2.0);
-        self.curve.count
-    }
-
-    /// Linux: what the curve asks for, looked at once in a tick.
-    fn curve_count_linux(&mut self, cwnd: f64, now: Time, acked: f64) -> f64 {
-        let w = cwnd.floor();
+        self.curve.counted_for = w;
+        self.curve.counted_at = now;
         let epoch = match self.curve.epoch {
             Some(epoch) => epoch,
             None => {
@@ -234,11 +208,17 @@ impl Cubic {
                 now
             }
         };
-        let delay_min = self.curve.delay_min.unwrap_or_default();
-        let ahead = if self.tick.0 > 0 { Duration(delay_min.0.next_multiple_of(self.tick.0)) } else { delay_min };
-        let target = self.target_linux((now.since(epoch) + ahead).as_secs_f64());
-        let count = if target > w { (w / (target - w)).floor() } else { 100.0 * w };
-        if self.curve.w_max == 0.0 { count.min(SEARCH_COUNT) } else { count }
+        let t = (now.since(epoch) + self.curve.delay_min.unwrap_or_default()).as_secs_f64();
+        let target = self.target_linux(t);
+        let mut count = if target > w { (w / (target - w)).floor() } else { 100.0 * w };
+        if self.curve.w_max == 0.0 {
+            count = count.min(SEARCH_COUNT);
+        }
+        if self.reno_friendly {
+            count = count.min(self.friendly_count_linux(w));
+        }
+        self.curve.count = count.max(2.0);
+        self.curve.count
     }
 
     /// Linux's target at `t`: whole segments, the distance from the plateau rounded towards it.
@@ -701,23 +681,5 @@ mod tests {
             grown(|law| law.on_timeout(&TimeoutEvent { now: Time::ZERO, flight_size: 0, first: false, in_flight: 0 })),
             20.0
         );
-    }
-
-    /// Linux with HZ = 250: the curve is looked at once in 4 ms, and delay_min counts up to whole ticks (`bictcp_update`).
-    #[test]
-    fn a_ticking_clock_looks_at_the_curve_once_in_a_tick() {
-        let mut law = law(Flavour::Linux, 10, &[("tick", Given::Number(4.0))]).law;
-        law.curve = Curve { w_max: 12.0, delay_min: Some(Duration::from_millis(1)), ..Curve::default() };
-        law.reno_friendly = false;
-        let at = |ms: f64| Time::ZERO + Duration::from_secs_f64(ms / 1e3);
-        let first = law.count_linux(10.0, at(5.0), 1.0);
-        assert_eq!((law.curve.epoch, law.curve.counted_at), (Some(at(4.0)), at(4.0)));
-        // Another window in the same tick: what the curve asked for before.
-        law.curve.origin = 100.0;
-        assert_eq!(law.count_linux(11.0, at(7.9), 1.0), first);
-        // In the next tick t is 4 ms and one tick for delay_min.
-        law.curve.origin = 12.0;
-        law.count_linux(11.0, at(8.1), 1.0);
-        assert_eq!(law.curve.count, 11.0 * if law.target_linux(0.008) > 11.0 { 1.0 } else { 100.0 });
     }
 }
