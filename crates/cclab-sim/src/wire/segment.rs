@@ -207,9 +207,13 @@ impl Segment {
             n += 4 + 8 * self.sack.len() as u32;
         }
         if self.dss != 0 {
-            n += if self.len > 0 { DSS_DATA } else { DSS_ACK };
+            n += self.dss_bytes();
         }
         n + self.accecn().map_or(0, |option| option.bytes())
+    }
+    #[cold]
+    fn dss_bytes(&self) -> u32 {
+        if self.len > 0 { DSS_DATA } else { DSS_ACK }
     }
     /// The low 32 bits of a data sequence number for [`dss`](Self::dss). The number that would be no option, one in four
     /// billion, is that of the byte before.

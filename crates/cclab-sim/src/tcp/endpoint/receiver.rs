@@ -316,7 +316,8 @@ impl Receiver {
     /// The window to offer as a header field; the right edge never moves left (RFC 9293 §3.8.6), and
     /// moves right by a full segment at least (RFC 1122 §4.2.3.3).
     pub fn window_field(&mut self, syn: bool) -> u16 {
-        let free = self.config.receive_window() - self.unread.min(self.config.receive_window());
+        let largest = self.config.receive_window();
+        let free = largest - self.unread.min(largest);
         if syn {
             let window = free.min(65_535);
             self.right_edge = self.right_edge.max(self.rcv_nxt + window);
@@ -324,7 +325,7 @@ impl Receiver {
         }
         let unit = (1_u64 << self.scale) - 1;
         let mut edge = self.rcv_nxt + free;
-        if edge < self.right_edge + u64::from(self.mss).min(self.config.receive_window() / 2) {
+        if edge < self.right_edge + u64::from(self.mss).min(largest / 2) {
             edge = edge.min(self.right_edge);
         }
         edge = edge.max(self.right_edge);
