@@ -78,6 +78,15 @@ fn field_of_stations(count: u32) -> Scenario {
     scenario
 }
 
+/// 50 stations that run about, and ten flows of datagrams.
+fn running_about() -> Scenario {
+    let text = "duration = '500 s'\nrecord = { samples = 'off' }\n[network]\ntopology = 'random'\nnodes = 50\n\
+                area = ['1500 m', '300 m']\n[network.wireless]\nprofile = 'ns2-2M'\nrouting = 'aodv'\n\
+                mobility = { model = 'waypoint', speed = ['1 m/s', '20 m/s'], pause = '0 s', start = 'uniform' }\n\
+                [[flows]]\nkind = 'cbr'\nrate = '16.384 kbit/s'\npacket_size = '512 B'\ncount = 10";
+    Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}"))
+}
+
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn cpu_seconds() -> f64 {
     use std::time::{SystemTime, UNIX_EPOCH};
@@ -98,7 +107,7 @@ type Build = fn() -> Scenario;
 
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
-    let cases: [(&str, Build); 15] = [
+    let cases: [(&str, Build); 16] = [
         ("udp-800M", udp),
         ("single-800M-reno", || dumbbell("reno", 1, 800_000_000, 100, 60.0, true)),
         ("single-800M-reno-no-ssthresh", || dumbbell("reno", 1, 800_000_000, 100, 60.0, false)),
@@ -111,6 +120,7 @@ fn main() {
         ("background-web-10%", || busy("600 s")),
         ("background-web-10%-one-minute", || busy("60 s")),
         ("adhoc-chain-8", chain_of_stations),
+        ("adhoc-random-50", running_about),
         ("adhoc-field-100", || field_of_stations(100)),
         ("adhoc-field-1000", || field_of_stations(1000)),
         ("adhoc-field-10000", || field_of_stations(10_000)),

@@ -38,17 +38,33 @@ impl Radio {
     pub(super) fn powers_at(&self, distances: &[f64], powers: &mut Vec<f64>) {
         powers.clear();
         match self.propagation {
-            Propagation::TwoRayGround => powers.extend(distances.iter().map(|&d| self.ground(d))),
+            Propagation::TwoRayGround => {
+                // Few are so near that there is but one ray, and division is slow.
+                powers.extend(distances.iter().map(|&d| self.two_rays(d)));
+                for (power, &distance) in powers.iter_mut().zip(distances).filter(|(_, d)| self.is_near(**d)) {
+                    *power = self.friis(distance);
+                }
+            }
             _ => powers.extend(distances.iter().map(|&d| self.power_at(d))),
         }
     }
 
-    /// Both laws are worked out: a choice between numbers costs less than one between ways.
     #[inline(always)]
     fn ground(&self, distance: f64) -> f64 {
+        if self.is_near(distance) { self.friis(distance) } else { self.two_rays(distance) }
+    }
+
+    /// Whether the ray from the ground is not told apart yet.
+    #[inline(always)]
+    fn is_near(&self, distance: f64) -> bool {
+        distance * self.wavelength < 4.0 * PI * (self.height * self.height)
+    }
+
+    /// Pt h⁴ / d⁴.
+    #[inline(always)]
+    fn two_rays(&self, distance: f64) -> f64 {
         let (h2, d2) = (self.height * self.height, distance * distance);
-        let (near, far) = (self.friis(distance), self.power * h2 * h2 / (d2 * d2));
-        if distance * self.wavelength < 4.0 * PI * h2 { near } else { far }
+        self.power * h2 * h2 / (d2 * d2)
     }
 
     /// Pt λ² / (4πd)².
