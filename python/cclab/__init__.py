@@ -12,12 +12,14 @@
 True
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 from cclab.errors import AlgorithmError, CclabError, ResultError, RunError, ScenarioError, StudyError, UnknownNameError
 
+TYPE_CHECKING = False  # as type checkers know it: to load `typing` takes as long as all of Python
 if TYPE_CHECKING:
+    from typing import Any
+
     from cclab import columns as columns
     from cclab.analysis import metrics as metrics
     from cclab.analysis import plots as plots
@@ -95,6 +97,8 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     if name in _ROOMS:
         return import_module(_ROOMS[name])
     if name in _LAZY:

@@ -1,20 +1,22 @@
 """The simulator's speed: named cases, each in a process of its own so that peak memory is its own.
 
-`python -m cclab.bench` is that process: a scenario or a study as JSON on stdin, figures as JSON on stdout.
+`python -m cclab.bench` is that process: a scenario or a study as JSON on stdin, figures as a Python literal on stdout.
+What it loads is measured with the case, so it loads next to nothing.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import resource
 import sys
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 from cclab.errors import RunError, UnknownNameError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from typing import Any
 
 
 def _case(name: str, flows: int, rate: str, rtt: str, limit: str, duration: str, cc: str = "cubic") -> dict[str, Any]:
@@ -41,9 +43,10 @@ def _running_about(name: str, flow: dict[str, Any]) -> dict[str, Any]:
 
 def _field(stations: int) -> dict[str, Any]:
     """Every second station sends to the next, 100 m away; 20 are in carrier-sense range, however many there are."""
+    from math import pi
     from random import Random
 
-    side = (stations / 20 * math.pi) ** 0.5 * 550
+    side = (stations / 20 * pi) ** 0.5 * 550
     draw = Random(1).random
     left = [(draw() * side, draw() * side) for _ in range(stations // 2)]
     places = [[f"{x + right:.3f} m", f"{y:.3f} m"] for x, y in left for right in (0, 100)]
@@ -172,13 +175,15 @@ _FRAMES = {
 
 
 def _in_its_own_process(name: str) -> dict[str, Any]:
-    import subprocess  # here, for the process that is measured needs none
+    import json
+    import subprocess
+    from ast import literal_eval
 
     command = [sys.executable, "-m", "cclab.bench"]
     done = subprocess.run(command, input=json.dumps(_find(name)), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RunError(f"bench case {name} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
-    return dict(json.loads(done.stdout))
+    return dict(literal_eval(done.stdout))
 
 
 def peers(names: Sequence[str], only: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -191,6 +196,7 @@ def peers(names: Sequence[str], only: Sequence[str] = ()) -> list[dict[str, Any]
     Raises:
         RunError: the scripts are not here, or failed.
     """
+    import json
     import subprocess
 
     script = _peers_script()
@@ -204,6 +210,8 @@ def peers(names: Sequence[str], only: Sequence[str] = ()) -> list[dict[str, Any]
 
 
 def _peers_script() -> Path:
+    from pathlib import Path
+
     inside = Path("benches", "peers", "peers.py")
     root = Path(__file__).resolve().parents[2]  # the clone that this package is of; never what lies about elsewhere
     if (root / "python" / "cclab").is_dir() and (root / inside).is_file():
@@ -297,9 +305,10 @@ def _millions(rate: float) -> str:
 def _peak_rss_bytes() -> int:
     """Peak memory of this process; `getrusage` would count what its parent held before it."""
     try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            for line in status:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
     except OSError:
         pass
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -328,11 +337,14 @@ def _register_python_aimd() -> None:
     cclab.register(PythonAimd)
 
 
-def _sweep(case: dict[str, Any]) -> dict[str, Any]:
+def _sweep(text: str) -> dict[str, Any]:
     """Run a study, each of its runs a fraction of a millisecond, and keep it in a folder that goes again."""
+    import json
+
     from cclab.scenario import Scenario
     from cclab.sweep import Study
 
+    case = json.loads(text)
     study = Study(Scenario.from_dict(case["scenario"])).vary(case["vary"]).replicate(case["replications"])
     wall, cpu = time.perf_counter(), time.process_time()
     done = study.run()
@@ -355,8 +367,8 @@ def main() -> None:
     from cclab import _core
 
     scenario = sys.stdin.read()
-    if "vary" in (case := json.loads(scenario)):
-        print(json.dumps(_sweep(case)))
+    if '"vary"' in scenario:
+        print(_sweep(scenario))
         return
     if '"python-aimd"' in scenario:
         _register_python_aimd()
@@ -372,7 +384,7 @@ def main() -> None:
     if stations := result.get("stations"):
         figures |= {what: sum(int(sum(stations[kind])) for kind in kinds) for what, kinds in _FRAMES.items()}
         figures["start_cpu_s"] = start
-    print(json.dumps({**figures, "peak_rss_bytes": _peak_rss_bytes()}))
+    print({**figures, "peak_rss_bytes": _peak_rss_bytes()})
 
 
 if __name__ == "__main__":
