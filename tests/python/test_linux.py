@@ -80,6 +80,8 @@ def test_a_sysctl_is_another_name_of_a_field():
     same = [
         ({"tcp_sack": 0}, {"sack": False}),
         ({"tcp_recovery": 0}, {"recovery": "sack"}),
+        ({"tcp_recovery": 7}, {"reo_wnd_adapts": False, "rack_dupthresh": False}),
+        ({"tcp_reordering": 5, "tcp_max_reordering": 20}, {"dupthresh": 5, "max_reordering": 20}),
         ({"tcp_ecn": 1, "tcp_early_retrans": 0}, {"ecn": True, "tlp": False}),
         (
             {"tcp_rmem": [4096, 131072, 6291456], "tcp_adv_win_scale": 2},
@@ -94,7 +96,7 @@ def test_a_sysctl_is_another_name_of_a_field():
 
 def test_a_profile_is_what_its_table_says():
     old = {
-        "recovery": "sack", "prr": False, "tlp": False, "initial_window": 3, "rto": {"initial": "3 s"}, "growth_per_ack": True,
+        "recovery": "sack", "max_reordering": 127, "prr": False, "tlp": False, "initial_window": 3, "rto": {"initial": "3 s"}, "growth_per_ack": True,
     }  # fmt: skip
     assert flow(profile="linux-2.6") | {"profile": "linux"} == flow(**old)
     assert flow(top={"profile": "linux-2.6"}) == flow(profile="linux-2.6")

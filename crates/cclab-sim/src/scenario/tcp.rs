@@ -341,6 +341,10 @@ fn read_recovery(t: &mut Table, profile: Profile, cc: &str, set: &[&str], config
         t.mistake("prr", format!("cannot be off: {} = \"rack\" always uses it", t.field("recovery")));
     }
     config.dupthresh = t.or("dupthresh", &Integer { min: 1, max: 1000 }, config.dupthresh.into()) as u32;
+    let reordering = Integer { min: 1, max: 1000 };
+    config.max_reordering = t.or("max_reordering", &reordering, config.max_reordering.into()) as u32;
+    config.reo_wnd_adapts = t.or("reo_wnd_adapts", &Flag, config.reo_wnd_adapts);
+    config.rack_dupthresh = t.or("rack_dupthresh", &Flag, config.rack_dupthresh);
     config.limited_transmit = t.or("limited_transmit", &Flag, config.limited_transmit);
     config.frto = t.or("frto", &Flag, config.frto);
     config.undo = t.or("undo", &Flag, config.undo);

@@ -7,6 +7,8 @@ pub enum Statement {
     Assert(Expr, String),
     /// `print(a, b)`: each argument with its text.
     Print(Vec<(Expr, String)>),
+    /// `name = expression`.
+    Assign(String, Expr),
     /// Something else, as written.
     Unknown(String),
 }
@@ -81,6 +83,14 @@ pub fn parse(code: &str) -> Result<Vec<Statement>, (usize, String)> {
             return Err((parser.at, format!("expected ; or the end of the line, found {}", parser.found())));
         }
     }
+}
+
+/// The value of an expression of numbers.
+pub fn evaluate(code: &str) -> Result<f64, String> {
+    let mut parser = Parser { code, at: 0, depth: 0, nesting: 0 };
+    let expr = parser.or().map_err(|(_, message)| message)?;
+    parser.blanks();
+    if parser.rest().is_empty() { expr.value(&|_| None) } else { Err(format!("unexpected {}", parser.found())) }
 }
 
 struct Parser<'a> {
@@ -184,6 +194,12 @@ impl<'a> Parser<'a> {
             return Ok(Statement::Print(arguments));
         }
         let start = self.at;
+        let name = &self.rest()[..self.rest().find(|c| !in_name(c)).unwrap_or(self.rest().len())];
+        self.at += name.len();
+        if !name.is_empty() && self.take("=") && !self.rest().starts_with('=') {
+            return Ok(Statement::Assign(name.to_owned(), self.or()?));
+        }
+        self.at = start;
         self.skip_line();
         Ok(Statement::Unknown(self.code[start..self.at].trim().to_owned()))
     }

@@ -15,6 +15,7 @@ mod compare;
 mod expr;
 mod parse;
 mod setup;
+mod shell;
 mod socket;
 mod world;
 

@@ -1,9 +1,9 @@
 //! What a script runs on: the endpoint's options out of directives, option lines and shell commands.
 
-use super::ast::{Packet, Setting};
+use super::ast::Setting;
 use super::parse::MAX_SECONDS;
-use crate::tcp::sysctl::Sysctl;
 use crate::tcp::{Config, Ecn, Pacing, Recovery, RtoStyle};
+use crate::wire::Segment;
 use cclab_algo::Duration;
 use cclab_algo::cc::{self, CongestionControl, Context, Entry};
 use cclab_algo::params::Flavour;
@@ -13,7 +13,7 @@ use cclab_algo::rng::Stream;
 const TIMESTAMPS: u32 = 12;
 
 /// Bytes of the headers of IPv4 and TCP without options.
-const HEADERS: u32 = 40;
+pub(super) const HEADERS: u32 = 40;
 
 /// The MSS of an Ethernet path.
 const ETHERNET_MSS: u32 = 1500 - HEADERS;
@@ -21,16 +21,20 @@ const ETHERNET_MSS: u32 = 1500 - HEADERS;
 /// The surroundings of the endpoint under test.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    config: Config,
-    cc: &'static Entry,
+    pub(super) config: Config,
+    pub(super) cc: &'static Entry,
     /// The MSS that a SYN offers.
-    mss: u32,
+    pub(super) mss: u32,
     /// How far a packet or a return may be from its time.
-    pub tolerance: Duration,
+    tolerance: Duration,
+    /// The same as a share of the time since the event before.
+    tolerance_share: f64,
     /// Microseconds per tick of the timestamps in the script; 0: they are names, not numbers.
     pub timestamp_tick: u64,
-    /// Whether packets that no line expects are a failure also after the last expected one.
-    pub every_packet: bool,
+    /// Whether packets that no line expects are a failure also where the script's end has closed the connection.
+    pub every_packet: Option<bool>,
+    /// What was known of the peers of earlier connections is to be forgotten.
+    pub(super) forget_peers: bool,
 }
 
 impl Setup {
@@ -44,8 +48,10 @@ impl Setup {
             cc: cc::find("cubic").or(cc::find("reno")).expect("the registry has Reno"),
             mss: ETHERNET_MSS,
             tolerance: Duration::from_millis(4),
+            tolerance_share: 0.125,
             timestamp_tick: 0,
-            every_packet: false,
+            every_packet: None,
+            forget_peers: false,
         };
         // A host's defaults: Nagle's algorithm until TCP_NODELAY, and the largest buffer of tcp_rmem.
         setup.config.nagle = true;
@@ -67,9 +73,15 @@ impl Setup {
         let key = format!("--{}", option.key);
         match option.key.as_str() {
             "tolerance_usecs" => self.tolerance = Duration::from_micros(number(&key, &option.value)?),
+            "tolerance_percent" => self.tolerance_share = number::<f64>(&key, &option.value)?.clamp(0.0, 100.0) / 100.0,
             "tcp_ts_tick_usecs" => self.timestamp_tick = number(&key, &option.value)?,
             "mtu" => self.mss = within::<u32>(&key, &option.value, 104, 65_535)? - HEADERS,
-            _ => notes.push(format!("line {}: {key} does nothing here", option.line)),
+            "local_ip" | "remote_ip" | "connect_port" | "bind_port" | "gateway_ip" | "netmask_ip" | "speed" => {}
+            "ip_version" if option.value == "ipv4" => {}
+            "send_omit_free" | "verbose" | "init_scripts" | "dry_run" => {
+                notes.push(format!("line {}: {key} does nothing here", option.line));
+            }
+            _ => return Err(format!("not supported: {key}={}", option.value)),
         }
         Ok(())
     }
@@ -127,6 +139,9 @@ impl Setup {
             "rto_initial" => config.rto.initial = milliseconds(key, value)?,
             "rto_granularity" => config.rto.granularity = milliseconds(key, value)?,
             "dupthresh" => config.dupthresh = within(key, value, 1, 300)?,
+            "max_reordering" => config.max_reordering = within(key, value, 1, 1000)?,
+            "reo_wnd_adapts" => config.reo_wnd_adapts = flag(key, value)?,
+            "rack_dupthresh" => config.rack_dupthresh = flag(key, value)?,
             "limited_transmit" => config.limited_transmit = flag(key, value)?,
             "frto" => config.frto = flag(key, value)?,
             "tlp" => config.tlp = flag(key, value)?,
@@ -143,7 +158,7 @@ impl Setup {
                     _ => return Err(not_one_of(key, value, "linux, paper")),
                 }
             }
-            "every_packet" => self.every_packet = flag(key, value)?,
+            "every_packet" => self.every_packet = Some(flag(key, value)?),
             _ => return Err(not_one_of("directive", key, DIRECTIVES)),
         }
         Ok(())
@@ -169,6 +184,16 @@ impl Setup {
         self.mss = mss;
     }
 
+    /// How far what is due so long after the event before may be from its time (packetdrill's rule).
+    pub fn tolerance(&self, gap: Duration) -> Duration {
+        self.tolerance.max(Duration((gap.0 as f64 * self.tolerance_share) as u64))
+    }
+
+    /// The MSS that a SYN offers.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
     /// The receive buffer, in bytes. Linux doubles what SO_RCVBUF asks for and offers half of it.
     pub fn set_receive_buffer(&mut self, bytes: u64) {
         self.config.receive_buffer = bytes;
@@ -181,9 +206,8 @@ impl Setup {
         config
     }
 
-    /// The law, in segments of the size that `peer`'s SYN leads to.
-    pub fn new_law(&self, config: &Config, peer: Option<&Packet>) -> Box<dyn CongestionControl> {
-        let syn = peer.map(Packet::to_segment);
+    /// The law, in segments of the size that the peer's SYN leads to.
+    pub fn new_law(&self, config: &Config, syn: Option<&Segment>) -> Box<dyn CongestionControl> {
         let timestamps = config.timestamps && syn.is_none_or(|s| s.has_timestamps);
         let offered = syn.map(|s| u32::from(s.mss)).filter(|mss| *mss > 0).unwrap_or(self.mss);
         let context = Context {
@@ -197,109 +221,12 @@ impl Setup {
         };
         self.cc.make(&context, &[]).expect("a law takes its own defaults")
     }
-
-    /// Does what a shell command would do to the endpoint; what it would not is named in `notes`.
-    ///
-    /// # Errors
-    /// A setting that the endpoint has, with a value that it cannot have.
-    pub fn shell(&mut self, text: &str, line: usize, notes: &mut Vec<String>) -> Result<(), String> {
-        for command in text.replace("\\\n", " ").split(['\n', ';']).map(|c| c.split('#').next().unwrap_or("").trim()) {
-            let words: Vec<&str> = command.split_whitespace().collect();
-            match words.as_slice() {
-                [] => {}
-                ["sysctl", settings @ ..] => {
-                    let mut settings = settings.iter().filter(|w| !w.starts_with('-')).copied();
-                    while let Some((key, value)) = pair(&mut settings, command) {
-                        self.sysctl(key, value, line, notes)?;
-                    }
-                }
-                // A helper of the kernel's collection: sysctls by their files.
-                [file, settings @ ..] if file.ends_with("set_sysctls.py") => {
-                    for (file, value) in settings.iter().filter_map(|word| word.split_once('=')) {
-                        let name = file.trim_start_matches("/proc/sys/").replace('/', ".");
-                        self.sysctl(&name, value, line, notes)?;
-                    }
-                }
-                [file] if file.starts_with("/tmp/sysctl_restore") => {}
-                ["ip", "route", ..] => self.route(&words, line, notes)?,
-                [file, ..] if file.ends_with("defaults.sh") => {
-                    self.defaults();
-                    notes.push(format!("line {line}: {file}: taken as the defaults of Linux's own test scripts"));
-                }
-                [program, ..] => notes.push(format!("line {line}: `{program}` is not run here: {command}")),
-            }
-        }
-        Ok(())
-    }
-
-    /// What the `defaults.sh` of the public script collections sets.
-    fn defaults(&mut self) {
-        self.config.ecn = Ecn::Off;
-        self.config.receive_buffer = 15 << 20;
-        self.config.slow_start_after_idle = false;
-        if let Some(cubic) = cc::find("cubic") {
-            self.cc = cubic;
-        }
-    }
-
-    fn sysctl(&mut self, key: &str, value: &str, line: usize, notes: &mut Vec<String>) -> Result<(), String> {
-        match key.strip_prefix("net.ipv4.").unwrap_or(key) {
-            "tcp_congestion_control" => self.congestion_control(value)?,
-            // A socket's window does not wait for its buffers here; segments are sent one by one.
-            "tcp_min_tso_segs" | "tcp_tso_win_divisor" | "tcp_wmem" | "tcp_fastopen" | "tcp_syncookies" => {}
-            name => match Sysctl::find(name) {
-                Some(sysctl) => sysctl
-                    .set(&mut self.config, value)
-                    .map_err(|allowed| format!("{key}: \"{value}\" is not {allowed}"))?,
-                None => notes.push(format!("line {line}: the sysctl {key} does nothing here")),
-            },
-        }
-        Ok(())
-    }
-
-    fn route(&mut self, words: &[&str], line: usize, notes: &mut Vec<String>) -> Result<(), String> {
-        for pair in words.windows(2) {
-            let [key, value] = pair else { continue };
-            match *key {
-                "initcwnd" => self.config.initial_window = within(key, value, 1, 65_535)?,
-                "rto_min" => self.config.rto.min = milliseconds(key, value.trim_end_matches("ms"))?,
-                "mtu" => self.mss = within::<u32>(key, value, 104, 65_535)? - HEADERS,
-                "advmss" => self.mss = within(key, value, 64, 65_495)?,
-                "congctl" => self.congestion_control(value)?,
-                "initrwnd" | "quickack" | "hoplimit" | "features" => {
-                    notes.push(format!("line {line}: `ip route … {key}` does nothing here"));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
 }
 
 const DIRECTIVES: &str = "profile, recovery, cc, mss, sack, timestamps, window_scaling, ecn, initial_window, \
     initial_ssthresh, receive_buffer, ack_every, ack_timeout, ack_adaptive, quickack, rto_style, rto_min, rto_max, \
-    rto_initial, rto_granularity, dupthresh, limited_transmit, frto, tlp, prr, undo, pacing, nagle, cwnd_validation, \
+    rto_initial, rto_granularity, dupthresh, max_reordering, reo_wnd_adapts, rack_dupthresh, limited_transmit, frto, tlp, prr, undo, pacing, nagle, cwnd_validation, \
     slow_start_after_idle, flavour, every_packet";
-
-/// `key=value`, `key=a value in "quotes"` or `key = value` of a sysctl command.
-fn pair<'a>(words: &mut impl Iterator<Item = &'a str>, command: &'a str) -> Option<(&'a str, &'a str)> {
-    let word = words.next()?;
-    let Some((key, value)) = word.split_once('=') else {
-        let value = words.find(|w| *w != "=")?;
-        return Some((word, value));
-    };
-    if !value.starts_with(['"', '\'']) {
-        return Some((key, value));
-    }
-    // The words of a quoted value come next: they are part of it.
-    let quote = &value[..1];
-    let start = command.find(value)? + 1;
-    let end = command[start..].find(quote).map_or(command.len(), |i| start + i);
-    if !value[1..].ends_with(quote) {
-        words.find(|w| w.ends_with(quote));
-    }
-    Some((key, &command[start..end]))
-}
 
 fn not_one_of(key: &str, value: &str, allowed: &str) -> String {
     format!("{key}: unknown \"{value}\"; allowed: {allowed}")
@@ -310,7 +237,7 @@ fn number<T: std::str::FromStr>(key: &str, value: &str) -> Result<T, String> {
 }
 
 /// A whole number in `[min, max]`.
-fn within<T>(key: &str, value: &str, min: T, max: T) -> Result<T, String>
+pub(super) fn within<T>(key: &str, value: &str, min: T, max: T) -> Result<T, String>
 where
     T: std::str::FromStr + PartialOrd + std::fmt::Display,
 {
@@ -327,7 +254,7 @@ fn flag(key: &str, value: &str) -> Result<bool, String> {
 }
 
 /// `200`, `200 ms` or `1.5 s`.
-fn milliseconds(key: &str, value: &str) -> Result<Duration, String> {
+pub(super) fn milliseconds(key: &str, value: &str) -> Result<Duration, String> {
     let (text, unit) = match value.strip_suffix("ms") {
         Some(text) => (text, 1e-3),
         None => value.strip_suffix('s').map_or((value, 1e-3), |text| (text, 1.0)),
@@ -373,25 +300,5 @@ mod tests {
             let (line, found) = setup(&[(key, value)]).unwrap_err();
             assert!(line == 1 && found.starts_with(message), "{found}");
         }
-    }
-
-    #[test]
-    fn shell_commands_that_matter_are_done_and_others_are_named() {
-        let mut setup = setup(&[]).unwrap();
-        let mut notes = Vec::new();
-        let commands = "../common/defaults.sh\nsysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_ecn=1 # why\n\
-            sysctl -w net.ipv4.tcp_rmem=\"4096 131072 8388608\"; sysctl -q net.ipv4.tcp_foo=1\n\
-            ip route change 192.0.2.0/24 dev tun0 initcwnd 4 rto_min 300ms\ntc qdisc add dev tun0 root fq";
-        setup.shell(commands, 3, &mut notes).unwrap();
-        let config = setup.config();
-        assert!(!config.sack && config.ecn == Ecn::On && !config.slow_start_after_idle);
-        assert_eq!((config.receive_buffer, config.initial_window), (8_388_608, 4));
-        assert_eq!(config.rto.min, Duration::from_millis(300));
-        assert_eq!(notes.len(), 3, "{notes:?}");
-        assert!(notes[1].contains("tcp_foo") && notes[2].contains("`tc`"), "{notes:?}");
-        let helper = "set_sysctls.py /proc/sys/net/ipv4/tcp_sack=1 \\\n /proc/sys/net/ipv4/tcp_timestamps=0";
-        setup.shell(helper, 1, &mut notes).unwrap();
-        assert!(setup.config().sack && !setup.config().timestamps);
-        assert!(setup.shell("sysctl -q net.ipv4.tcp_ecn=4", 1, &mut notes).unwrap_err().contains("4"));
     }
 }

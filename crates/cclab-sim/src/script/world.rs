@@ -1,16 +1,17 @@
-//! A script being played: virtual time, the endpoint, and the packets it sent.
+//! A script being played: virtual time, the connections, and the packets they sent.
 
 use super::Failure;
-use super::ast::{Event, Packet, Script, What, When};
+use super::ast::{Event, Packet, Point, Script, What, When};
 use super::compare::{self, Stamps};
 use super::expr::Statement;
 use super::setup::Setup;
-use super::socket::{Descriptors, Pending};
+use super::socket::{Pending, Socket};
+use crate::tcp::sysctl::Sysctl;
 use crate::tcp::{Endpoint, State};
 use crate::wire::{Flags, Segment};
 use cclab_algo::cc::Phase;
 use cclab_algo::{Duration, Rate, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Steps of the endpoint without which no script ends; more is an endless loop.
 const MAX_STEPS: u32 = 1_000_000;
@@ -20,7 +21,8 @@ pub(super) fn play(script: &Script, notes: &mut Vec<String>) -> Result<(), Failu
     let setup =
         Setup::new(&script.directives, &script.options, notes).map_err(|(line, message)| Failure { line, message })?;
     let mut world = World::new(setup, script);
-    let outcome = script.events.iter().try_for_each(|event| {
+    let outcome = script.events.iter().enumerate().try_for_each(|(index, event)| {
+        world.at = index;
         world.event(event).map_err(|message| Failure { line: world.failed_line.unwrap_or(event.line), message })
     });
     let outcome = outcome.and_then(|()| {
@@ -31,96 +33,136 @@ pub(super) fn play(script: &Script, notes: &mut Vec<String>) -> Result<(), Failu
     outcome
 }
 
-/// The endpoint and all around it.
-pub(super) struct World {
+/// A connection, and what the script knows of it.
+pub(super) struct Connection {
+    /// `None`: closed before anything was open.
+    pub(super) endpoint: Option<Endpoint>,
+    /// The listening socket that it came to.
+    pub(super) listener: Option<i64>,
+    /// A socket of its own has it.
+    pub(super) accepted: bool,
+    /// The peer reset it.
+    pub(super) reset: bool,
+    /// This end will write no more.
+    pub(super) shut: bool,
+    /// TCP_CORK: a part of a segment waits.
+    pub(super) corked: bool,
+    /// Bytes written and held back by TCP_CORK or MSG_MORE.
+    pub(super) held: u64,
+    /// The error that SO_ERROR reports was fetched.
+    pub(super) error_taken: bool,
+    stamps: Stamps,
+    /// The script's name for the peer's initial sequence number, and for ours once it has one.
+    peer_start: u64,
+    own_start: Option<u64>,
+    peer_syn: Option<Segment>,
+    own_syn: Option<Segment>,
+}
+
+/// All that a script plays with.
+pub(super) struct World<'a> {
+    script: &'a Script,
+    /// Which of its events is played.
+    at: usize,
     pub(super) setup: Setup,
     pub(super) now: Time,
-    pub(super) endpoint: Option<Endpoint>,
-    pub(super) descriptors: Descriptors,
+    /// The last is the one that packets belong to.
+    pub(super) connections: Vec<Connection>,
+    pub(super) sockets: BTreeMap<i64, Socket>,
     pub(super) pending: Option<Pending>,
-    /// The peer reset the connection.
-    pub(super) reset: bool,
     pub(super) notes: Vec<String>,
     /// The line to blame where it is not that of the event.
     pub(super) failed_line: Option<usize>,
-    /// When the previous event was: what `+` counts from.
-    base: Time,
+    /// The time of the previous event as written.
+    last: Option<Time>,
     sent: VecDeque<(Time, Segment)>,
-    stamps: Stamps,
-    /// The first SYN of the peer's in the script, from which the law learns the size of a segment.
-    peer_syn: Option<Packet>,
-    /// The first SYN of ours.
-    own_syn: Option<Segment>,
+    /// How many of `sent` were there when the script's last packet or call, which closed, began.
+    before_close: Option<usize>,
+    /// What the script's code has assigned.
+    variables: BTreeMap<String, f64>,
     steps: u32,
 }
 
-impl World {
-    fn new(setup: Setup, script: &Script) -> World {
-        let peer_syn = script.events.iter().find_map(|event| match &event.what {
-            What::Inject(packet) if packet.flags.has(Flags::SYN) => Some(packet.clone()),
-            _ => None,
-        });
+impl<'a> World<'a> {
+    fn new(setup: Setup, script: &'a Script) -> World<'a> {
         World {
+            script,
+            at: 0,
             setup,
             now: Time::ZERO,
-            endpoint: None,
-            descriptors: Descriptors::default(),
+            connections: Vec::new(),
+            sockets: BTreeMap::new(),
             pending: None,
-            reset: false,
             notes: Vec::new(),
             failed_line: None,
-            base: Time::ZERO,
+            last: None,
             sent: VecDeque::new(),
-            stamps: Stamps::default(),
-            peer_syn,
-            own_syn: None,
+            before_close: None,
+            variables: BTreeMap::new(),
             steps: 0,
         }
     }
 
     fn event(&mut self, event: &Event) -> Result<(), String> {
+        match &event.what {
+            What::Call(call) if matches!(call.name.as_str(), "close" | "shutdown") => {
+                self.before_close.get_or_insert(self.sent.len());
+            }
+            What::Code(_) | What::Shell(_) => {}
+            _ => self.before_close = None,
+        }
         if let What::Expect(packet) = &event.what {
             return self.expect(packet, event.when);
         }
+        let before = self.now;
         let start = match event.when {
-            When::At(point) | When::Between(point, _) | When::Lasting(point, _) => point.after(self.base),
-            When::Any => self.now,
+            When::At(point) | When::Between(point, _) | When::Lasting(point, _) => point.after(before),
+            When::Any => before,
         };
+        if start + self.tolerance(start) < before {
+            return Err(format!("time: this is for {}, and it is {}", seconds(start), seconds(before)));
+        }
         self.advance(start)?;
-        self.base = start;
+        self.last = Some(start);
         match &event.what {
             What::Expect(_) => Ok(()),
             What::Inject(packet) => self.inject(packet),
             What::Call(call) => {
+                // As in packetdrill, the end counts from what the beginning counts from.
                 let end = match event.when {
+                    When::Lasting(Point { relative: true, .. }, end) if !end.relative => Some(before + end.offset),
                     When::Lasting(_, end) => Some(end.after(start)),
                     _ => None,
                 };
                 self.call(call, event.line, end)
             }
             What::Code(statements) => self.code(statements, event.line),
-            What::Shell(text) => self.setup.shell(text, event.line, &mut self.notes),
+            What::Shell(text) => self.shell(text, event.line),
             What::Unsupported(what) => Err(format!("not supported: {what}")),
         }
     }
 
-    /// The end of the script: a call may still have to return.
+    /// The end of the script: a call may still have to return, and nothing may be left over but what a last close sends.
     fn end(&mut self) -> Result<(), String> {
-        if let Some(due) = self.pending.as_ref().map(|pending| pending.due) {
-            self.advance(due + self.setup.tolerance)?;
+        if let Some(due) = self.pending.as_ref().map(Pending::latest) {
+            self.advance(due)?;
         }
         self.finish_pending(true)?;
-        if let Some((time, segment)) = self.sent.front() {
-            let left = format!("no line expects the packet sent at {}", line(*time, &Packet::of_segment(segment)));
-            if self.setup.every_packet {
-                return Err(left);
-            }
-            self.notes.push(format!("{left}; {} in all", self.sent.len()));
+        let Some((time, segment)) = self.sent.front() else { return Ok(()) };
+        let left = format!("no line expects the packet sent at {}", line(*time, &Packet::of_segment(segment)));
+        if self.setup.every_packet.unwrap_or(self.before_close.is_none_or(|before| before > 0)) {
+            return Err(left);
         }
+        self.notes.push(format!("{left}; {} in all", self.sent.len()));
         Ok(())
     }
 
     // Time.
+
+    /// How far what is due at `due` may be from it: packetdrill's rule.
+    pub(super) fn tolerance(&self, due: Time) -> Duration {
+        self.setup.tolerance(self.last.map_or(Duration::ZERO, |last| due.since(last)))
+    }
 
     /// Lets time pass up to `to`.
     fn advance(&mut self, to: Time) -> Result<(), String> {
@@ -129,9 +171,10 @@ impl World {
         self.finish_pending(false)
     }
 
-    /// The next thing that the endpoint does by itself, if it is not later than `limit`.
+    /// The next thing that an endpoint does by itself, if it is not later than `limit`.
     fn step(&mut self, limit: Time) -> Result<bool, String> {
-        let Some(endpoint) = &mut self.endpoint else { return Ok(false) };
+        let timers = self.connections.iter_mut().filter_map(|c| c.endpoint.as_mut());
+        let Some(endpoint) = timers.min_by_key(|endpoint| endpoint.next_timer()) else { return Ok(false) };
         let due = endpoint.next_timer();
         if due == Time::NEVER || due > limit {
             return Ok(false);
@@ -146,15 +189,22 @@ impl World {
         Ok(true)
     }
 
-    /// After anything was done to the endpoint: what it sends, and which calls return.
+    /// After anything was done to an endpoint: what it sends, and which calls return. Nobody looks at what an earlier
+    /// connection sends.
     pub(super) fn settle(&mut self) -> Result<(), String> {
-        if let Some(endpoint) = &mut self.endpoint {
+        let count = self.connections.len();
+        for (index, connection) in self.connections.iter_mut().enumerate() {
+            let Some(endpoint) = &mut connection.endpoint else { continue };
+            let mut sent = 0;
             while let Some(segment) = endpoint.poll_transmit(self.now) {
-                if segment.flags.has(Flags::SYN) && self.own_syn.is_none() {
-                    self.own_syn = Some(segment);
+                if segment.flags.has(Flags::SYN) {
+                    connection.own_syn.get_or_insert(segment);
                 }
-                self.sent.push_back((self.now, segment));
-                if self.sent.len() > MAX_STEPS as usize {
+                if index + 1 == count {
+                    self.sent.push_back((self.now, segment));
+                }
+                sent += 1;
+                if sent > MAX_STEPS || self.sent.len() > MAX_STEPS as usize {
                     return Err("the endpoint sends without end; this is a bug in cclab".to_owned());
                 }
             }
@@ -166,16 +216,29 @@ impl World {
 
     fn inject(&mut self, packet: &Packet) -> Result<(), String> {
         let mut segment = packet.to_segment();
-        segment.ts_ecr = self.stamps.on_wire(segment.ts_ecr);
-        segment.sent = self.now;
         let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
-        if self.endpoint.is_none() && self.descriptors.listening && opens {
-            self.open(true);
+        let listener = self.sockets.iter().find(|(_, socket)| socket.listening).map(|(fd, _)| *fd);
+        let free = self.connections.last().is_none_or(|connection| connection.is_over());
+        if let Some(fd) = listener.filter(|_| opens && free) {
+            self.open(fd, true)?;
         }
-        match &mut self.endpoint {
+        let Some(connection) = self.connections.last_mut() else {
+            self.refuse(&segment);
+            return self.settle();
+        };
+        if segment.flags.has(Flags::SYN) {
+            // What a SYN says is absolute; all else counts from there.
+            connection.peer_start = segment.seq;
+            segment.seq = 0;
+            segment.ack = segment.ack.wrapping_sub(connection.own_start.unwrap_or(0));
+            connection.peer_syn.get_or_insert(segment);
+        }
+        segment.ts_ecr = connection.stamps.on_wire(segment.ts_ecr);
+        segment.sent = self.now;
+        match &mut connection.endpoint {
             Some(endpoint) if endpoint.state() != State::Closed => {
                 endpoint.on_segment(self.now, &segment, segment.ecn == 3);
-                self.reset |= segment.flags.has(Flags::RST) && endpoint.state() == State::Closed;
+                connection.reset |= segment.flags.has(Flags::RST) && endpoint.state() == State::Closed;
             }
             _ => self.refuse(&segment),
         }
@@ -195,20 +258,43 @@ impl World {
         self.sent.push_back((self.now, reset));
     }
 
-    /// Makes the endpoint, which listens or connects.
-    pub(super) fn open(&mut self, listens: bool) {
-        let config = self.setup.config();
-        let law = self.setup.new_law(&config, self.peer_syn.as_ref());
+    /// Makes a connection, which comes to the listening socket `fd` or is what it connects.
+    pub(super) fn open(&mut self, fd: i64, listens: bool) -> Result<(), String> {
+        let syn = self.script.events[self.at..].iter().find_map(|event| match &event.what {
+            What::Inject(packet) if packet.flags.has(Flags::SYN) => Some(packet.to_segment()),
+            _ => None,
+        });
+        let mut setup = self.setup.clone();
+        self.sockets[&fd].prepare(&mut setup)?;
+        let config = setup.config();
+        let law = setup.new_law(&config, syn.as_ref());
         let mut endpoint =
             if listens { Endpoint::listen(config, law) } else { Endpoint::connect(config, law, self.now) };
         endpoint.set_auto_read(false);
-        self.endpoint = Some(endpoint);
+        self.sent.clear();
+        self.connections.push(Connection {
+            endpoint: Some(endpoint),
+            listener: listens.then_some(fd),
+            accepted: !listens,
+            reset: false,
+            shut: false,
+            corked: false,
+            held: 0,
+            error_taken: false,
+            stamps: Stamps::default(),
+            peer_start: 0,
+            own_start: None,
+            peer_syn: None,
+            own_syn: None,
+        });
+        Ok(())
     }
 
     fn expect(&mut self, expected: &Packet, when: When) -> Result<(), String> {
+        let base = self.now;
         let (first, last) = match when {
-            When::At(point) | When::Lasting(point, _) => (point.after(self.base), point.after(self.base)),
-            When::Between(from, to) => (from.after(self.base), to.after(self.base)),
+            When::At(point) | When::Lasting(point, _) => (point.after(base), point.after(base)),
+            When::Between(from, to) => (from.after(base), to.after(base)),
             When::Any => (Time::ZERO, Time::NEVER),
         };
         let due = match when {
@@ -216,12 +302,25 @@ impl World {
             When::Between(..) => format!("{}~{}", seconds(first), line(last, expected)),
             When::At(_) | When::Lasting(..) => line(first, expected),
         };
-        let latest = last + self.setup.tolerance;
-        let Some((time, actual)) = self.next_packet(expected, latest)? else {
+        let tolerance = self.tolerance(first);
+        let latest = last + tolerance;
+        let Some((time, mut actual)) = self.next_packet(expected, latest)? else {
             return Err(format!("expected {due}\nactual   nothing was sent by {}", seconds(self.now.max(latest))));
         };
-        let differs = compare::difference(expected, &actual, &mut self.stamps, &self.setup).or_else(|| {
-            let early = time + self.setup.tolerance < first;
+        let mut none = Stamps::default();
+        let stamps = match self.connections.last_mut() {
+            Some(connection) => {
+                if actual.flags.has(Flags::SYN) {
+                    // The script chooses our initial sequence number.
+                    actual.seq += *connection.own_start.get_or_insert(expected.seq);
+                    actual.ack = actual.ack.map(|ack| ack + connection.peer_start);
+                }
+                &mut connection.stamps
+            }
+            None => &mut none,
+        };
+        let differs = compare::difference(expected, &actual, stamps, &self.setup).or_else(|| {
+            let early = time + tolerance < first;
             let late = time > latest;
             (early || late).then(|| {
                 let (word, by) = if early { ("early", first - time) } else { ("late", time - last) };
@@ -231,11 +330,7 @@ impl World {
         if let Some(difference) = differs {
             return Err(format!("expected {due}\nactual   {}\nfirst difference: {difference}", line(time, &actual)));
         }
-        // As in packetdrill: after a fixed time the next `+` counts from that time, else from the packet.
-        self.base = match when {
-            When::At(_) | When::Lasting(..) => first,
-            When::Between(..) | When::Any => time,
-        };
+        self.last = Some(if when == When::Any { base } else { first });
         Ok(())
     }
 
@@ -262,35 +357,62 @@ impl World {
         Ok(self.sent.pop_front())
     }
 
+    // Commands.
+
+    /// A setting of the host concerns the connections that are opened later; what Linux reads while one lasts, that too.
+    fn shell(&mut self, text: &str, line: usize) -> Result<(), String> {
+        let set = self.setup.shell(text, line, &mut self.notes)?;
+        let Some(connection) = self.connections.last_mut().filter(|connection| !connection.is_over()) else {
+            return Ok(());
+        };
+        let Some(endpoint) = &mut connection.endpoint else { return Ok(()) };
+        for (name, value) in set {
+            match Sysctl::find(&name) {
+                Some(sysctl) if READ_LATER.contains(&sysctl.name) => {
+                    endpoint
+                        .reconfigure(|config| sysctl.set(config, &value))
+                        .map_err(|allowed| format!("{name}: \"{value}\" is not {allowed}"))?;
+                }
+                _ => self.notes.push(format!("line {line}: {name} is for the next connection")),
+            }
+        }
+        Ok(())
+    }
+
     // Assertions.
 
     fn code(&mut self, statements: &[Statement], line: usize) -> Result<(), String> {
-        let notes = statements
-            .iter()
-            .filter_map(|statement| match statement {
-                Statement::Assert(condition, text) => match condition.value(&|name| self.lookup(name)) {
-                    Err(message) if condition.knows(&|name| self.lookup(name)) => {
-                        let values = condition.values_of_names(&|name| self.lookup(name));
+        for statement in statements {
+            let known = |name: &str| self.lookup(name);
+            match statement {
+                Statement::Assert(condition, text) => match condition.value(&known) {
+                    Err(message) if condition.knows(&known) => {
+                        let values = condition.values_of_names(&known);
                         let values = if values.is_empty() { values } else { format!(" ({values})") };
-                        Some(Err(format!("assert {text}: {message}{values}")))
+                        return Err(format!("assert {text}: {message}{values}"));
                     }
-                    Err(message) => Some(Err(format!("assert {text}: {message}; known: {NAMES}"))),
-                    Ok(0.0) => {
-                        Some(Err(format!("assert {text}: {}", condition.values_of_names(&|name| self.lookup(name)))))
-                    }
-                    Ok(_) => None,
+                    Err(message) => return Err(format!("assert {text}: {message}; known: {NAMES}")),
+                    Ok(0.0) => return Err(format!("assert {text}: {}", condition.values_of_names(&known))),
+                    Ok(_) => {}
                 },
+                Statement::Assign(name, expr) => {
+                    let value = expr.value(&known).map_err(|message| format!("{name}: {message}; known: {NAMES}"))?;
+                    self.variables.insert(name.clone(), value);
+                }
                 Statement::Print(arguments) => {
-                    let shown = arguments.iter().map(|(expr, text)| match expr.value(&|name| self.lookup(name)) {
+                    let shown = arguments.iter().map(|(expr, text)| match expr.value(&known) {
                         Ok(value) => format!("{text} = {value}"),
                         Err(_) => text.clone(),
                     });
-                    Some(Ok(format!("line {line}: {}", shown.collect::<Vec<_>>().join(", "))))
+                    let shown = shown.collect::<Vec<_>>().join(", ");
+                    self.notes.push(format!("line {line}: {shown}"));
                 }
-                Statement::Unknown(text) => Some(Ok(format!("line {line}: not run here: {text}"))),
-            })
-            .collect::<Result<Vec<String>, String>>()?;
-        self.notes.extend(notes);
+                Statement::Unknown(text) if text.starts_with("import ") || text.starts_with("from ") => {
+                    self.notes.push(format!("line {line}: not run here: {text}"));
+                }
+                Statement::Unknown(text) => return Err(format!("not supported: the Python statement {text}")),
+            }
+        }
         Ok(())
     }
 
@@ -299,7 +421,11 @@ impl World {
         if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
             return Some(*value);
         }
-        let endpoint = self.endpoint.as_ref()?;
+        if let Some(value) = self.variables.get(name) {
+            return Some(*value);
+        }
+        let connection = self.connections.last()?;
+        let endpoint = connection.endpoint.as_ref()?;
         let info = endpoint.info();
         let mss = u64::from(endpoint.mss());
         let micros = |d: Duration| (d.0 / 1000) as f64;
@@ -320,12 +446,13 @@ impl World {
             "lost" => f64::from(info.lost_out),
             "retrans" => f64::from(info.retrans_out),
             "total_retrans" => info.total_retrans as f64,
+            "reordering" => f64::from(info.reordering),
             "pacing_rate" => bytes(info.pacing_rate),
             "delivery_rate" => bytes(info.delivery_rate),
             "bytes_acked" => endpoint.stats().bytes_acked as f64,
             "bytes_sent" => endpoint.stats().bytes_sent as f64,
             "data_segs_out" => endpoint.stats().segments_sent as f64,
-            "options" => f64::from(self.negotiated()),
+            "options" => f64::from(connection.negotiated()),
             "ca_state" => match info.phase {
                 Phase::Open => 0.0,
                 Phase::Disorder => 1.0,
@@ -349,10 +476,18 @@ impl World {
             _ => return None,
         })
     }
+}
+
+impl Connection {
+    /// Whether the next SYN is for another connection.
+    fn is_over(&self) -> bool {
+        self.endpoint.as_ref().is_none_or(|endpoint| matches!(endpoint.state(), State::Closed | State::TimeWait))
+            || self.shut
+    }
 
     /// `tcpi_options`: what both SYNs offered.
     fn negotiated(&self) -> u32 {
-        let (Some(own), Some(peer)) = (self.own_syn, self.peer_syn.as_ref().map(Packet::to_segment)) else { return 0 };
+        let (Some(own), Some(peer)) = (self.own_syn, self.peer_syn) else { return 0 };
         let ecn = |s: &Segment| s.flags.ace() != 0;
         [
             own.has_timestamps && peer.has_timestamps,
@@ -367,10 +502,14 @@ impl World {
     }
 }
 
+/// The settings that Linux reads whenever it needs them, not only where a connection begins.
+const READ_LATER: &[&str] =
+    &["tcp_dsack", "tcp_early_retrans", "tcp_frto", "tcp_min_tso_segs", "tcp_recovery", "tcp_slow_start_after_idle"];
+
 /// The names that a failing assertion offers.
 const NAMES: &str = "tcpi_snd_cwnd, tcpi_snd_ssthresh, tcpi_snd_mss, tcpi_rtt, tcpi_rttvar, tcpi_min_rtt, tcpi_rto, \
     tcpi_backoff, tcpi_retransmits, tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans, tcpi_total_retrans, \
-    tcpi_pacing_rate, tcpi_delivery_rate, tcpi_bytes_acked, tcpi_bytes_sent, tcpi_data_segs_out, tcpi_options, \
+    tcpi_reordering, tcpi_pacing_rate, tcpi_delivery_rate, tcpi_bytes_acked, tcpi_bytes_sent, tcpi_data_segs_out, tcpi_options, \
     tcpi_ca_state, tcpi_state, TCP_CA_*, TCPI_OPT_*, TCP_INFINITE_SSTHRESH";
 
 /// Linux's names for the values above.

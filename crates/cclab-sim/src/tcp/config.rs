@@ -140,6 +140,12 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Duplicate ACKs that mean a loss.
     pub dupthresh: u32,
+    /// Most segments that this grows to where SACK shows that the path reorders (Linux `tcp_max_reordering`).
+    pub max_reordering: u32,
+    /// RACK's reordering window grows with each round trip that brings a DSACK (RFC 8985 §6.2).
+    pub reo_wnd_adapts: bool,
+    /// RACK has no patience where `dupthresh` segments are SACKed and no reordering was seen.
+    pub rack_dupthresh: bool,
     /// New data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Detect spurious timeouts (RFC 5682).
@@ -191,6 +197,9 @@ impl Config {
                 granularity: Duration::ZERO,
             },
             dupthresh: 3,
+            max_reordering: 300,
+            reo_wnd_adapts: true,
+            rack_dupthresh: true,
             limited_transmit: true,
             frto: true,
             tlp: true,
@@ -214,6 +223,7 @@ impl Config {
             rto: RtoConfig { initial: Duration::from_secs(3), ..linux.rto },
             tlp: false,
             prr: false,
+            max_reordering: 127,
             growth_per_ack: true,
             ..linux
         }
@@ -248,6 +258,7 @@ impl Config {
                 initial: Duration::from_secs(3),
                 granularity: Duration::ZERO,
             },
+            max_reordering: 3,
             limited_transmit: false,
             frto: false,
             tlp: false,

@@ -29,8 +29,13 @@ pub const SYSCTLS: &[Sysctl] = &[
     one("tcp_early_retrans", "tlp", (0, 4), |c, n| c.tlp = n >= 3),
     one("tcp_ecn", "ecn", (0, 3), |c, n| c.ecn = [Ecn::Off, Ecn::On, Ecn::Accept, Ecn::Accurate][n as usize]),
     one("tcp_frto", "frto", (0, 2), |c, n| c.frto = n != 0),
+    one("tcp_max_reordering", "max_reordering", (1, 1000), |c, n| c.max_reordering = n as u32),
     one("tcp_min_tso_segs", "tso", (1, 64), |c, n| c.tso = Some(Tso { min_segments: n as u32 })),
-    one("tcp_recovery", "recovery", FLAG, |c, n| c.recovery = if n == 0 { Recovery::Sack } else { Recovery::Rack }),
+    one("tcp_recovery", "recovery", (0, 7), |c, n| {
+        c.recovery = if n & 1 == 0 { Recovery::Sack } else { Recovery::Rack };
+        c.reo_wnd_adapts = n & 2 == 0;
+        c.rack_dupthresh = n & 4 == 0;
+    }),
     one("tcp_reordering", "dupthresh", (1, 300), |c, n| c.dupthresh = n as u32),
     three("tcp_rmem", "receive_buffer", |c, n| c.receive_buffer = n as u64),
     one("tcp_rto_max_ms", "rto", (1000, 120_000), |c, n| c.rto.max = Duration::from_millis(n as u64)),

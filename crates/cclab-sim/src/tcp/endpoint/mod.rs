@@ -74,6 +74,8 @@ pub struct Info {
     pub retrans_out: u32,
     /// Segments retransmitted so far.
     pub total_retrans: u64,
+    /// How many segments late one may be that is not lost (`tcpi_reordering`).
+    pub reordering: u32,
     /// Pacing rate, if pacing.
     pub pacing_rate: Option<Rate>,
     /// Last delivery-rate sample.
@@ -400,6 +402,18 @@ impl Endpoint {
     /// The application of a source without end has nothing more for now: what was not sent it takes back.
     pub fn pause(&mut self) {
         self.snd.pause();
+    }
+    /// Changes options in the course of the connection; those that count only at its beginning do nothing.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn reconfigure<E>(&mut self, change: impl FnOnce(&mut Config) -> Result<(), E>) -> Result<(), E> {
+        let mut config = self.snd.config().clone();
+        change(&mut config)?;
+        let config = Arc::new(config);
+        self.rcv.set_config(Arc::clone(&config));
+        self.snd.set_config(config);
+        Ok(())
     }
     /// Nagle's algorithm on or off (TCP_NODELAY is its opposite).
     pub fn set_nagle(&mut self, nagle: bool) {

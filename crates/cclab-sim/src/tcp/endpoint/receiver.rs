@@ -100,6 +100,10 @@ impl Receiver {
         }
     }
 
+    pub fn set_config(&mut self, config: Arc<Config>) {
+        self.config = config;
+    }
+
     /// The peer's SYN was received.
     pub fn on_syn(&mut self, segment: &Segment) {
         self.rcv_nxt = segment.seq + 1;

@@ -24,6 +24,7 @@ mod quick_start;
 mod rack;
 mod rate;
 mod recovery;
+mod reordering;
 mod rto;
 mod sack;
 mod scoreboard;
@@ -47,6 +48,7 @@ use quick_start::QuickStart;
 pub(super) use quick_start::quick_start_request;
 use rack::Rack;
 use rate::{Estimator, Sample};
+use reordering::Reordering;
 pub(super) use rto::Rtt;
 use sack::Sacks;
 use scoreboard::{Scoreboard, Track};
@@ -89,6 +91,7 @@ pub(super) struct Sender {
 
     // What was lost, and what is done about it.
     rack: Rack,
+    reordering: Reordering,
     episode: Episode,
     sacks: Sacks,
 }
@@ -132,6 +135,8 @@ struct Taken {
     sacked: bool,
     dsack: bool,
     dsack_of_probe: bool,
+    /// Where the first segment begins that was SACKed after one sent later.
+    reordered: Option<u64>,
     /// A segment of this episode that was never retransmitted was delivered.
     original_delivered: bool,
     sample: Sample,
@@ -170,6 +175,7 @@ impl Sender {
             timer: Timer::default(),
             sacks: Sacks::default(),
             rack: Rack::new(),
+            reordering: Reordering::new(&config),
             episode: Episode::new(),
             frto: Frto::default(),
             probe: TailProbe::default(),
@@ -183,6 +189,9 @@ impl Sender {
 
     pub fn config(&self) -> &Config {
         &self.config
+    }
+    pub fn set_config(&mut self, config: Arc<Config>) {
+        self.config = config;
     }
     pub fn law(&self) -> &dyn CongestionControl {
         self.law.as_dyn()
@@ -369,7 +378,8 @@ impl Sender {
         self.take_rtt(now, &taken);
         self.on_probe_acked(now, segment.ack, &taken);
         // A DSACK comes on an ACK that delivers nothing: the next that does tells whether a round trip has passed.
-        if let Some(prior) = self.rate.prior_delivered(&taken.sample).filter(|&prior| prior > 0) {
+        let prior = self.rate.prior_delivered(&taken.sample).filter(|&prior| prior > 0);
+        if let Some(prior) = prior.filter(|_| self.config.reo_wnd_adapts) {
             self.rack.adapt(prior, self.rate.delivered());
         }
         let before = self.episode.phase();
@@ -404,6 +414,7 @@ impl Sender {
         taken.acked_bytes = self.window.advance(ack);
         self.episode.forget_timeouts();
         let min_rtt = self.rtt.min_rtt();
+        let mut late = None;
         while let Some(front) = self.board.front() {
             if front.end() > ack {
                 break;
@@ -424,13 +435,15 @@ impl Sender {
                 taken.last_sent = Some(sent.sent);
                 taken.original_delivered |= self.episode.covers(sent.end());
                 if below_sacked {
-                    // It arrived after something sent later: the path reorders.
-                    self.rack.see_reordering();
+                    late.get_or_insert(sent.seq);
                 }
             }
         }
         if self.episode.dupacks() > 0 {
             self.deduct_reno_sacks(taken);
+        }
+        if let Some(low) = late {
+            self.see_reordering(low); // it arrived after something sent later
         }
         // Without SACK nothing tells whether what lies beyond the retransmission came before or after it.
         taken.original_delivered &= self.use_sack || !taken.retransmitted_acked;
@@ -637,6 +650,7 @@ impl Sender {
             lost_out: board.lost().segments,
             retrans_out: board.retrans().segments,
             total_retrans: self.stats.segments_retransmitted,
+            reordering: self.reordering.degree(),
             pacing_rate: self.pacer.rate(),
             delivery_rate: self.rate.latest(),
             snd_una: self.window.una(),

@@ -141,7 +141,7 @@ impl Sender {
     /// Marks segments lost by the scoreboard; whether a retransmission was among them.
     pub(super) fn mark_losses(&mut self, now: Time, taken: &mut Taken) -> bool {
         if self.style() != Recovery::Rack {
-            self.board.mark_below_sacked(self.config.dupthresh);
+            self.board.mark_below_sacked(self.reordering.degree());
             return false;
         }
         if !self.rack.has_news() {
@@ -158,7 +158,8 @@ impl Sender {
 
     /// RACK's look at what is in flight.
     pub(super) fn look_with_rack(&mut self, now: Time) -> Found {
-        let eager = self.episode.repairs() || self.board.sacked().segments >= self.config.dupthresh;
+        let enough = self.config.rack_dupthresh && self.board.sacked().segments >= self.reordering.degree();
+        let eager = self.episode.repairs() || enough;
         let window = self.rack.window(eager, self.rtt.min_rtt(), self.rtt.srtt());
         self.rack.look(now, &mut self.board, window)
     }
@@ -199,7 +200,7 @@ impl Sender {
         }
         // A partial ACK of an original: nothing of this was lost, wait for what was sent again.
         if taken.acked_bytes > 0 && self.episode.undo.is_open() && self.original_arrived(taken) {
-            self.rack.see_reordering();
+            self.see_reordering(self.window.una() - taken.acked_bytes);
             if self.board.retrans().segments > 0 {
                 return;
             }

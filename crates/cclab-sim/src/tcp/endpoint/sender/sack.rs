@@ -4,6 +4,7 @@ use super::scoreboard::Skip;
 use super::{Sender, Taken};
 use crate::wire::{Segment, unwrap_offset};
 use cclab_algo::Time;
+use cclab_algo::cc::Phase;
 
 /// What the peer's blocks have said.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,6 +67,11 @@ impl Sender {
             seen.len += 1;
         }
         self.sacks.seen = seen;
+        if let Some(low) =
+            taken.reordered.filter(|_| self.episode.phase() != Phase::Loss || self.episode.undo.is_open())
+        {
+            self.see_reordering(low);
+        }
     }
 
     /// Whether the first block reports a duplicate: it lies below the cumulative ACK or inside the second.
@@ -120,7 +126,7 @@ impl Sender {
         self.rack.on_delivered(now, &sent, taken.ts_ecr, self.rtt.min_rtt());
         if !sent.ever_retransmitted {
             if i + 1 < top {
-                self.rack.see_reordering();
+                taken.reordered = Some(taken.reordered.map_or(sent.seq, |low| low.min(sent.seq)));
             }
             taken.first_sacked.get_or_insert(sent.sent);
             taken.last_sacked = Some(sent.sent);

@@ -22,6 +22,9 @@ impl Sender {
         let reduced = self.episode.reduces() && self.episode.has_more(self.window.una());
         let first = !(repeated || reduced && self.config.flavour == Flavour::Linux);
         self.frto.start(self.config.frto && (!self.episode.repairs() || again));
+        if !self.episode.repairs() && !self.episode.reduces() {
+            self.reordering.doubt(self.config.dupthresh, self.board.sacked().segments);
+        }
         self.go_back_n(now, first);
         self.rtt.back_off();
         self.rearm_from(now);

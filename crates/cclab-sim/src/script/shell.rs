@@ -1,0 +1,211 @@
+//! Shell commands of a script: what they set of the host that the endpoint has.
+
+use super::expr;
+use super::setup::{HEADERS, Setup, milliseconds, within};
+use crate::tcp::Ecn;
+use crate::tcp::sysctl::Sysctl;
+use cclab_algo::cc;
+
+/// Settings that Linux has and the endpoint does not need: no packet of one connection on an idle host depends on them.
+const IDLE: &[&str] = &[
+    "ip_local_port_range",
+    "tcp_abort_on_overflow",
+    "tcp_autocorking",
+    "tcp_comp_sack_delay_ns",
+    "tcp_comp_sack_nr",
+    "tcp_comp_sack_slack_ns",
+    "tcp_fastopen_blackhole_timeout_sec",
+    "tcp_fastopen_key",
+    "tcp_invalid_ratelimit",
+    "tcp_limit_output_bytes",
+    "tcp_max_syn_backlog",
+    "tcp_mem",
+    "tcp_min_rtt_wlen",
+    // Segments are sent one by one.
+    "tcp_min_tso_segs",
+    "tcp_tso_win_divisor",
+    "tcp_moderate_rcvbuf",
+    "tcp_no_metrics_save",
+    "tcp_no_ssthresh_metrics_save",
+    "tcp_pacing_ca_ratio",
+    "tcp_pacing_ss_ratio",
+    "tcp_syncookies",
+    "tcp_thin_linear_timeouts",
+    "tcp_tw_reuse",
+    // A socket's window does not wait for its buffers.
+    "tcp_wmem",
+];
+
+/// Settings that the endpoint has at this value only.
+const FIXED: &[(&str, &str)] = &[
+    ("tcp_mtu_probing", "0"),
+    ("tcp_notsent_lowat", "4294967295"),
+    ("tcp_retries2", "15"),
+    ("tcp_syn_linear_timeouts", "4"),
+    ("tcp_syn_retries", "6"),
+    ("tcp_synack_retries", "5"),
+];
+
+/// Queues that keep one connection's packets in order and for no time.
+const QUEUES: &[&str] = &["fq", "fq_codel", "mq", "noqueue", "pfifo", "pfifo_fast"];
+
+impl Setup {
+    /// Does what shell commands would do to the endpoint; which sysctls they set, by name and value.
+    ///
+    /// # Errors
+    /// A command, a setting or a value that the endpoint does not have.
+    pub fn shell(&mut self, text: &str, line: usize, notes: &mut Vec<String>) -> Result<Vec<(String, String)>, String> {
+        let mut set = Vec::new();
+        for command in text.replace("\\\n", " ").split(['\n', ';']) {
+            // The first of several alternatives works.
+            let command = command.split('#').next().unwrap_or("").split("||").next().unwrap_or("");
+            let command = arithmetic(command.trim())?;
+            let words: Vec<&str> = command.split_whitespace().take_while(|word| !word.contains('>')).collect();
+            match words.as_slice() {
+                [] => {}
+                ["sysctl", settings @ ..] => {
+                    let mut settings = settings.iter().filter(|w| !w.starts_with('-')).copied();
+                    while let Some((key, value)) = pair(&mut settings, &command) {
+                        set.push((key.to_owned(), value.to_owned()));
+                    }
+                }
+                // A helper of the kernel's collection: sysctls by their files.
+                [file, settings @ ..] if file.ends_with("set_sysctls.py") => {
+                    for (file, value) in settings.iter().filter_map(|word| word.split_once('=')) {
+                        set.push((file.trim_start_matches("/proc/sys/").replace('/', "."), value.to_owned()));
+                    }
+                }
+                [file] if file.starts_with("/tmp/sysctl_restore") => {}
+                ["ip", "route", ..] => self.route(&words)?,
+                ["ip", "tcp_metrics", "flush", ..] => self.forget_peers = true,
+                ["ip", "link", ..] | ["ip", "addr", ..] | ["true" | "echo" | "nstat" | "cat" | "ss", ..] => {
+                    notes.push(format!("line {line}: not run here: {command}"));
+                }
+                ["tc", "qdisc", _, "dev", _, "root", queue] if QUEUES.contains(queue) => {}
+                [file, ..] if file.ends_with("defaults.sh") => {
+                    self.defaults();
+                    notes.push(format!("line {line}: {file}: taken as the defaults of Linux's own test scripts"));
+                }
+                _ => return Err(format!("not supported: the command {command}")),
+            }
+        }
+        for (key, value) in &set {
+            self.sysctl(key, value)?;
+        }
+        Ok(set)
+    }
+
+    /// What the `defaults.sh` of the public script collections sets.
+    fn defaults(&mut self) {
+        self.config.ecn = Ecn::Off;
+        self.config.receive_buffer = 15 << 20;
+        self.config.slow_start_after_idle = false;
+        if let Some(cubic) = cc::find("cubic") {
+            self.cc = cubic;
+        }
+    }
+
+    fn sysctl(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let name = key.strip_prefix("net.ipv4.").unwrap_or(key);
+        match name {
+            "tcp_congestion_control" => return self.congestion_control(value),
+            _ if name.starts_with("net.core.") || name.starts_with("icmp_") || name.starts_with("tcp_keepalive_") => {}
+            "tcp_fastopen_cookies" => self.forget_peers = true,
+            _ if IDLE.contains(&name) => {}
+            _ => {
+                if let Some((_, only)) = FIXED.iter().find(|(fixed, _)| *fixed == name) {
+                    return if value == *only {
+                        Ok(())
+                    } else {
+                        Err(format!("not supported: {key}={value}; only {only}"))
+                    };
+                }
+                let sysctl = Sysctl::find(name).ok_or_else(|| format!("not supported: the sysctl {key}"))?;
+                let set = sysctl.set(&mut self.config, value);
+                set.map_err(|allowed| format!("{key}: \"{value}\" is not {allowed}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn route(&mut self, words: &[&str]) -> Result<(), String> {
+        // The lock of a metric concerns what a host learns of a path, and this learns nothing.
+        let words: Vec<&str> = words.iter().copied().filter(|word| *word != "lock").collect();
+        for pair in words.windows(2) {
+            let [key, value] = pair else { continue };
+            match *key {
+                "initcwnd" => self.config.initial_window = within(key, value, 1, 65_535)?,
+                "rto_min" => self.config.rto.min = milliseconds(key, value.trim_end_matches("ms"))?,
+                "mtu" => self.mss = within::<u32>(key, value, 104, 65_535)? - HEADERS,
+                "advmss" => self.mss = within(key, value, 64, 65_495)?,
+                "congctl" => self.congestion_control(value)?,
+                "initrwnd" | "quickack" | "features" | "cwnd" | "window" | "ssthresh" | "rtt" | "rttvar" => {
+                    return Err(format!("not supported: `ip route … {key}`"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `$((…))` and `$[…]`, computed.
+fn arithmetic(command: &str) -> Result<String, String> {
+    let mut done = String::new();
+    let mut rest = command;
+    while let Some(start) = rest.find("$((").or_else(|| rest.find("$[")) {
+        let (open, close) = if rest[start..].starts_with("$((") { ("$((", "))") } else { ("$[", "]") };
+        let inside = &rest[start + open.len()..];
+        let end = inside.find(close).ok_or_else(|| format!("{command}: expected {close}"))?;
+        let value = expr::evaluate(&inside[..end]).map_err(|message| format!("{}: {message}", &inside[..end]))?;
+        done.push_str(&rest[..start]);
+        done.push_str(&(value.trunc() as i64).to_string());
+        rest = &inside[end + close.len()..];
+    }
+    Ok(done + rest)
+}
+
+/// `key=value`, `key=a value in "quotes"` or `key = value` of a sysctl command.
+fn pair<'a>(words: &mut impl Iterator<Item = &'a str>, command: &'a str) -> Option<(&'a str, &'a str)> {
+    let word = words.next()?;
+    let Some((key, value)) = word.split_once('=') else {
+        let value = words.find(|w| *w != "=")?;
+        return Some((word, value));
+    };
+    if !value.starts_with(['"', '\'']) {
+        return Some((key, value));
+    }
+    // The words of a quoted value come next: they are part of it.
+    let quote = &value[..1];
+    let start = command.find(value)? + 1;
+    let end = command[start..].find(quote).map_or(command.len(), |i| start + i);
+    if !value[1..].ends_with(quote) {
+        words.find(|w| w.ends_with(quote));
+    }
+    Some((key, &command[start..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cclab_algo::Duration;
+
+    #[test]
+    fn shell_commands_that_matter_are_done_and_others_are_named() {
+        let mut setup = Setup::new(&[], &[], &mut Vec::new()).unwrap();
+        let mut notes = Vec::new();
+        let commands = "../common/defaults.sh\nsysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_ecn=1 # why\n\
+            sysctl -w net.ipv4.tcp_rmem=\"4096 131072 8388608\"; sysctl -q net.ipv4.tcp_keepalive_time=1\n\
+            ip route change 192.0.2.0/24 dev tun0 initcwnd 4 rto_min 300ms\ntc qdisc add dev tun0 root fq";
+        setup.shell(commands, 3, &mut notes).unwrap();
+        let config = setup.config();
+        assert!(!config.sack && config.ecn == Ecn::On && !config.slow_start_after_idle);
+        assert_eq!((config.receive_buffer, config.initial_window), (8_388_608, 4));
+        assert_eq!(config.rto.min, Duration::from_millis(300));
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        let helper = "set_sysctls.py /proc/sys/net/ipv4/tcp_sack=1 \\\n /proc/sys/net/ipv4/tcp_timestamps=0";
+        setup.shell(helper, 1, &mut notes).unwrap();
+        assert!(setup.config().sack && !setup.config().timestamps);
+        assert!(setup.shell("sysctl -q net.ipv4.tcp_ecn=4", 1, &mut notes).unwrap_err().contains("4"));
+    }
+}

@@ -1,0 +1,51 @@
+//! How far out of order the path delivers (Linux `tcp_check_sack_reordering`).
+
+use super::super::super::Config;
+use super::Sender;
+
+/// The duplicate threshold as it has adapted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reordering {
+    degree: u32,
+    max: u32,
+}
+
+impl Reordering {
+    pub fn new(config: &Config) -> Reordering {
+        Reordering { degree: config.dupthresh, max: config.max_reordering }
+    }
+
+    /// So many segments SACKed above one mean that it is lost.
+    pub fn degree(&self) -> u32 {
+        self.degree
+    }
+
+    /// A segment came so many bytes late.
+    fn see(&mut self, distance: u64, mss: u64) {
+        let segments = distance.div_ceil(mss).min(self.max.into()) as u32;
+        self.degree = self.degree.max(segments);
+    }
+
+    /// A timeout although `sacked` segments were SACKed: the path reorders less than that (Linux `tcp_enter_loss`).
+    pub fn doubt(&mut self, dupthresh: u32, sacked: u32) {
+        if sacked >= dupthresh {
+            self.degree = self.degree.min(dupthresh);
+        }
+    }
+}
+
+impl Sender {
+    /// What begins at `low` was delivered after something sent later: the path reorders, so far at least.
+    pub(super) fn see_reordering(&mut self, low: u64) {
+        let top = self.board.sacked_top();
+        let high = match self.board.sacked().segments {
+            0 => self.window.una(),
+            _ if top == self.board.tail() => self.window.nxt(),
+            _ => self.board.get(top).seq,
+        };
+        if low < high {
+            self.rack.see_reordering();
+            self.reordering.see(high - low, self.mss());
+        }
+    }
+}
