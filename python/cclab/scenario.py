@@ -151,6 +151,23 @@ def program_of(flow: Mapping[str, Any]) -> str | None:
     return name.removeprefix(_PROGRAM) or None if name.startswith(_PROGRAM) else None
 
 
+def programs(value: Any) -> dict[str, str]:
+    """SHA-256 of each program for the kernel that is named somewhere in `value`, by its file.
+
+    Of a file that cannot be read it is empty: whoever runs it says so.
+    """
+    if isinstance(value, str):
+        if not value.startswith(_PROGRAM):
+            return {}
+        file = value.removeprefix(_PROGRAM)
+        try:
+            return {file: hashlib.sha256(Path(file).read_bytes()).hexdigest()}
+        except OSError:
+            return {file: ""}
+    inner: Iterable[Any] = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return {file: hashed for one in inner for file, hashed in programs(one).items()}
+
+
 def read_trace(path: Path) -> str:
     """What a link may follow, in normal form: a mahimahi file, or a table of rate and delay.
 

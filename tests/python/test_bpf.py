@@ -14,6 +14,7 @@ from cclab import _core
 from cclab.backends import live
 from cclab.errors import RunError, ScenarioError
 from cclab.scenario import program_of
+from cclab.sweep import plan
 
 BUILT = Path(__file__).parents[2] / "target" / "bpf"
 reason = live.missing() or ("" if BUILT.exists() else "make bpf was not run: it needs clang and libbpf's headers")
@@ -99,6 +100,21 @@ def test_what_is_no_program_is_told(tmp_path: Path) -> None:
         scenario = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": [flow]})
         with pytest.raises(ScenarioError, match=said):
             scenario.run(backend="live")
+
+
+def test_another_program_in_the_same_file_is_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    network = {"rate": "1 Mbit/s", "rtt": "10 ms"}
+    scenario = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": [{"cc": "reno"}]})
+    study = cclab.Study(scenario, backend="live").vary({"flows.0.cc": ["bpf:own.o", "cubic"]})
+    found = []
+    for text in (None, "one", "other"):
+        if text:
+            Path("own.o").write_text(text)
+        made = plan.make(study._design, "")
+        found.append([plan.identity(study._design, ""), *(keys[0] for keys in made.keys)])
+    identities, own, cubic = zip(*found, strict=True)
+    assert [len(set(keys)) for keys in (identities, own, cubic)] == [3, 3, 1]
 
 
 @pytest.mark.parametrize("backend", ["sim", "model"])

@@ -5,7 +5,6 @@ Senders and receivers are real sockets; a run takes as long as it says. Linux on
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cclab import _core
 from cclab.backends import never_up
 from cclab.errors import RunError
-from cclab.scenario import law_of, program_of
+from cclab.scenario import law_of, programs
 
 if TYPE_CHECKING:
     from cclab.results import Result
@@ -76,8 +75,7 @@ def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dic
     """
     if reason := missing():
         raise RunError(f"{reason}; cclab live check says what there is")
-    files = {file for flow in scenario.to_dict(full=True).get("flows", []) if (file := program_of(flow))}
-    programs = {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in sorted(files)}
+    loaded = programs(scenario.to_dict(full=True)["flows"])
     live = _core.Live(scenario.to_json(), seed)
     try:
         while (done := live.wait(_LOOK)) < 1.0:
@@ -86,7 +84,7 @@ def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dic
     finally:
         live.stop()
     progress(1.0)
-    raw["stamp"] = json.loads(raw["stamp"]) | ({"programs": programs} if programs else {})
+    raw["stamp"] = json.loads(raw["stamp"]) | ({"programs": loaded} if loaded else {})
     return raw
 
 
@@ -97,10 +95,9 @@ def remark(result: Result) -> str | None:
     late = {name: stamp[f"lateness_{name}_s"] for name in ("p50", "p99", "max")}
     times = ", ".join(f"{name} {1e6 * (s or 0.0):.0f} µs" for name, s in late.items())
     priority = "" if stamp["real_time"] else "; no real-time priority"
-    programs = "".join(
-        f"; {Path(file).name} sha256 {hashed[:12]}" for file, hashed in stamp.get("programs", {}).items()
-    )
-    good = f"Linux {stamp['kernel']}; packets left late by {times}; none dropped outside the links{priority}{programs}."
+    ran = stamp.get("programs", {}).items()
+    hashes = "".join(f"; {Path(file).name} sha256 {hashed[:12]}" for file, hashed in ran)
+    good = f"Linux {stamp['kernel']}; packets left late by {times}; none dropped outside the links{priority}{hashes}."
     return "\n".join([*never_up(result), good])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from cclab import laws
 from cclab.errors import ScenarioError, StudyError
-from cclab.scenario import Scenario, changed
+from cclab.scenario import Scenario, changed, programs
 
 LAYOUT = 1  # of what a run's row holds; another number makes all keys new
 _OF_CAPTURES = ("packets", "point", "snaplen")
@@ -126,7 +126,8 @@ class Plan:
 def identity(design: Design, core: str) -> str:
     """Hash of all that determines a plan."""
     written = laws.fingerprint(laws.registered())
-    return _hash([LAYOUT, design.to_json(), core, written])
+    told = design.to_json()
+    return _hash([LAYOUT, told, core, written, *_programs(told, design.backend)])
 
 
 def make(design: Design, core: str) -> Plan:
@@ -168,12 +169,17 @@ def point(scenario: Scenario, how: list[str], core: str) -> str:
 
     Args:
         scenario: Checked.
-        how: What else, e.g. what of a run is kept.
+        how: The backend, and what else, e.g. what of a run is kept.
         core: Hash of the compiled core.
     """
     written = laws.fingerprint(laws.named_in(scenario))
     seedless = {name: value for name, value in scenario._checked.items() if name != "seed"}
-    return _hash([LAYOUT, seedless, *how, core, written])
+    return _hash([LAYOUT, seedless, *how, core, written, *_programs(seedless, how[0])])
+
+
+def _programs(told: Any, backend: str) -> list[dict[str, str]]:
+    """Hashes of the programs that the kernel runs; nothing where there are none."""
+    return [found] if backend == "live" and (found := programs(told)) else []
 
 
 def _told(mistakes: dict[str, list[str]]) -> str:
