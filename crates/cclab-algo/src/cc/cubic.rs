@@ -12,6 +12,7 @@
 //! * an undo: the RFC restores the curve; Linux only W and ssthresh;
 //! * idle and application-limited time: the RFC counts neither in t; Linux leaves out idle time only.
 
+use super::reno::ABE;
 use super::{
     AckEvent, Build, CongestionEvent, Entry, IdleEvent, Phase, Signal, TimeoutEvent, UndoEvent, Window, WindowLaw,
     Windowed,
@@ -74,6 +75,7 @@ pub(super) const ENTRY: Entry = Entry {
             unit: "",
             doc: "whose rules where they differ; the constants follow the flavour, not this",
         },
+        ABE,
     ],
     build: Build::Native(|cx, params| {
         Box::new(Windowed::new(cx, SlowStart::new(params.word("hystart"), cx), Cubic::new(params)))
@@ -88,6 +90,7 @@ pub struct Cubic {
     fast_convergence: bool,
     reno_friendly: bool,
     rfc: bool,
+    abe: bool,
     curve: Curve,
     /// The curve before the last reduction, for an undo.
     prior: Option<Curve>,
@@ -118,6 +121,8 @@ struct Curve {
     counted_for: f64,
 }
 
+/// β_ecn of CUBIC (RFC 8511 §3).
+const BETA_ECN: f64 = 0.85;
 /// Linux keeps its count for this long while W does not change (HZ/32).
 const RECOUNT: Duration = Duration(1_000_000_000 / 32);
 /// Linux: before the first loss W grows by at least one segment per 20 acknowledged.
@@ -132,6 +137,7 @@ impl Cubic {
             fast_convergence: params.flag("fast_convergence"),
             reno_friendly: params.flag("reno_friendly"),
             rfc: params.word("variant") == "rfc",
+            abe: params.flag(ABE.name),
             curve: Curve::default(),
             prior: None,
             last_ack: Time::ZERO,
@@ -237,6 +243,24 @@ impl Cubic {
         if curve.w_est > w { (w / (curve.w_est - w)).floor() } else { f64::INFINITY }
     }
 
+    /// The share `beta` of W; remembers where the loss happened (RFC 9438 §4.6, §4.7).
+    fn leave(&mut self, w: &Window, flight_size: u64, beta: f64) -> f64 {
+        self.prior = Some(self.curve.clone());
+        self.curve.cwnd_prior = w.cwnd;
+        self.curve.w_max = match self.fast_convergence && w.cwnd < self.curve.w_max {
+            true => w.cwnd * (1.0 + self.beta) / 2.0,
+            false => w.cwnd,
+        };
+        self.curve.epoch = None;
+        match self.rfc {
+            true => (w.used(flight_size) * beta).max(2.0),
+            false => {
+                self.curve.w_max = self.curve.w_max.floor();
+                (w.cwnd * beta).floor().max(2.0)
+            }
+        }
+    }
+
     /// Time in which the sender did not use its window is not counted (RFC 9438 §5.8, Linux after idle).
     fn shift_epoch(&mut self, now: Time, by: Duration) {
         if let Some(epoch) = &mut self.curve.epoch {
@@ -261,27 +285,15 @@ impl WindowLaw for Cubic {
         }
     }
 
-    /// β W; remembers where the loss happened (RFC 9438 §4.6, §4.7).
     fn decrease(&mut self, w: &Window, _now: Time, flight_size: u64) -> f64 {
-        self.prior = Some(self.curve.clone());
-        self.curve.cwnd_prior = w.cwnd;
-        self.curve.w_max = match self.fast_convergence && w.cwnd < self.curve.w_max {
-            true => w.cwnd * (1.0 + self.beta) / 2.0,
-            false => w.cwnd,
-        };
-        self.curve.epoch = None;
-        match self.rfc {
-            true => (w.used(flight_size) * self.beta).max(2.0),
-            false => {
-                self.curve.w_max = self.curve.w_max.floor();
-                (w.cwnd * self.beta).floor().max(2.0)
-            }
-        }
+        self.leave(w, flight_size, self.beta)
     }
 
     fn on_congestion(&mut self, w: &mut Window, ev: &CongestionEvent) {
-        let reduced = w.used(ev.flight_size) * self.beta;
-        w.reduce(self.decrease(w, ev.now, ev.flight_size));
+        let mild = self.abe && ev.signal == Signal::Ecn && !w.in_slow_start();
+        let beta = if mild { BETA_ECN } else { self.beta };
+        let reduced = w.used(ev.flight_size) * beta;
+        w.reduce(self.leave(w, ev.flight_size, beta));
         if self.rfc && ev.signal == Signal::Ecn {
             // §4.6: an ECN echo may take W to one segment, ssthresh stays at two.
             w.cwnd = w.cwnd.min(reduced.max(1.0));
@@ -336,6 +348,26 @@ mod tests {
         let params = Params::resolve(ENTRY.params, &given, cx.flavour).unwrap();
         Windowed::new(cx, SlowStart::new(params.word("hystart"), cx), Cubic::new(&params))
     }
+    /// RFC 8511 §3: β_ecn = 0.85 for CUBIC in congestion avoidance: 85 of 100. A loss leaves 0.7, and so does a mark in slow start.
+    #[test]
+    fn a_mark_leaves_more_with_abe() {
+        for (signal, ssthresh, left) in [(Signal::Ecn, 1, 85), (Signal::Loss, 1, 70), (Signal::Ecn, 1000, 70)] {
+            for flavour in [Flavour::Linux, Flavour::Paper] {
+                let cx = Context {
+                    initial_window: 100,
+                    initial_ssthresh: Some(ssthresh * MSS),
+                    flavour,
+                    ..Context::new(1000)
+                };
+                let mut law = made(&cx, &[("abe", Given::Flag(true))]);
+                let (now, srtt) = (Time::ZERO, Duration::ZERO);
+                law.on_congestion(&CongestionEvent { now, signal, flight_size: 100 * MSS, srtt, min_rtt: srtt });
+                assert_eq!((law.cwnd() + 1) / MSS, left, "{flavour:?} {signal:?}");
+                assert_eq!(law.curve.w_max, 100.0);
+            }
+        }
+    }
+
     fn loss(law: &mut Windowed<Cubic>) {
         let flight_size = law.cwnd();
         let (now, srtt) = (Time::ZERO, Duration::ZERO);

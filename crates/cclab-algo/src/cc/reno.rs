@@ -7,8 +7,10 @@
 //!
 //! Both count the bytes that an ACK acknowledges (RFC 5681 §3.1 recommends it, Linux does so since 4.0). Before that,
 //! each ACK counted as one segment, whatever it acknowledged, so that delayed ACKs halved the growth: `ack_counting`.
+//!
+//! `abe`: an ECN echo in congestion avoidance leaves 0.8 of the window, since whoever marks keeps his queue short (RFC 8511 §3).
 
-use super::{AckEvent, Build, Context, Entry, Window, WindowLaw, Windowed};
+use super::{AckEvent, Build, CongestionEvent, Context, Entry, Signal, Window, WindowLaw, Windowed};
 use crate::params::{Flavour, Kind, Params, Spec, Value};
 use crate::slow_start::SlowStart;
 use crate::units::Time;
@@ -21,30 +23,47 @@ pub(super) const ENTRY: Entry = Entry {
     build: Build::Native(|cx, params| Box::new(Windowed::new(cx, SlowStart::Standard, Reno::new(cx, params)))),
 };
 
-const PARAMS: &[Spec] = &[Spec {
-    name: "ack_counting",
+const PARAMS: &[Spec] = &[
+    Spec {
+        name: "ack_counting",
+        kind: Kind::Flag,
+        default: Value::Flag(false),
+        paper_default: None,
+        unit: "",
+        doc: "each ACK counts as at most one segment, as before byte counting (RFC 5681 eq. 2 and 3; Linux before 4.0)",
+    },
+    ABE,
+];
+
+/// Alternative backoff with ECN.
+pub(super) const ABE: Spec = Spec {
+    name: "abe",
     kind: Kind::Flag,
     default: Value::Flag(false),
     paper_default: None,
     unit: "",
-    doc: "each ACK counts as at most one segment, as before byte counting (RFC 5681 eq. 2 and 3; Linux before 4.0)",
-}];
+    doc: "an ECN echo in congestion avoidance leaves more of the window than a loss: 0.8 of Reno's, 0.85 of CUBIC's (RFC 8511)",
+};
+
+/// β_ecn of Reno (RFC 8511 §3).
+const BETA_ECN: f64 = 0.8;
 
 /// Reno's window law.
 pub struct Reno {
     ack_counting: bool,
+    abe: bool,
     flavour: Flavour,
 }
 
 impl Reno {
     /// The law for a new connection.
     pub fn new(cx: &Context, params: &Params) -> Self {
-        Reno { ack_counting: params.flag("ack_counting"), flavour: cx.flavour }
+        Reno { ack_counting: params.flag("ack_counting"), abe: params.flag(ABE.name), flavour: cx.flavour }
     }
 
     /// The law with its parameters at their defaults: what other laws are built upon.
     pub(super) fn plain(cx: &Context) -> Self {
-        Reno { ack_counting: false, flavour: cx.flavour }
+        Reno { ack_counting: false, abe: false, flavour: cx.flavour }
     }
 
     /// What a loss is judged by: FlightSize (RFC 5681 eq. 4), in Linux W.
@@ -53,6 +72,12 @@ impl Reno {
             Flavour::Linux => w.cwnd,
             Flavour::Paper => w.used(flight_size),
         }
+    }
+
+    /// What congestion leaves that leaves the share `beta`.
+    fn share(&self, w: &Window, flight_size: u64, beta: f64) -> f64 {
+        let left = self.judged(w, flight_size) * beta;
+        if self.flavour == Flavour::Linux { left.floor() } else { left }.max(2.0)
     }
 }
 
@@ -76,18 +101,20 @@ impl WindowLaw for Reno {
 
     /// ssthresh = max(FlightSize / 2, 2) (RFC 5681 eq. 4); Linux: of cwnd, whole segments.
     fn decrease(&mut self, w: &Window, _now: Time, flight_size: u64) -> f64 {
-        let half = self.judged(w, flight_size) / 2.0;
-        match self.flavour {
-            Flavour::Linux => half.floor().max(2.0),
-            Flavour::Paper => half.max(2.0),
-        }
+        self.share(w, flight_size, 0.5)
+    }
+
+    fn on_congestion(&mut self, w: &mut Window, ev: &CongestionEvent) {
+        let mild = self.abe && ev.signal == Signal::Ecn && !w.in_slow_start();
+        w.reduce(self.share(w, ev.flight_size, if mild { BETA_ECN } else { 0.5 }));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::{CongestionControl, CongestionEvent, RestartEvent, Signal, TimeoutEvent, UndoEvent};
+    use crate::cc::{CongestionControl, RestartEvent, TimeoutEvent, UndoEvent};
+    use crate::params::Given;
     use crate::units::{Duration, Time};
 
     const MSS: u32 = 1000;
@@ -98,6 +125,28 @@ mod tests {
     }
     fn ack(law: &mut Windowed<Reno>, segments: u64) {
         law.on_ack(&AckEvent { acked_bytes: segments * u64::from(MSS), may_grow: true, ..AckEvent::default() });
+    }
+
+    /// RFC 8511 §3: β_ecn = 0.8 for Reno in congestion avoidance; losses and slow start as before.
+    #[test]
+    fn a_mark_leaves_four_fifths_with_abe() {
+        let given = [(ABE.name.to_string(), Given::Flag(true))];
+        for (signal, ssthresh, linux, paper) in [
+            (Signal::Ecn, 1, 74_000, 74_400),
+            (Signal::Loss, 1, 46_000, 46_500),
+            (Signal::TailLoss, 1, 46_000, 46_500),
+            (Signal::Ecn, 1000, 46_000, 46_500),
+        ] {
+            for (flavour, left) in [(Flavour::Linux, linux), (Flavour::Paper, paper)] {
+                let initial_ssthresh = Some(ssthresh * u64::from(MSS));
+                let cx = Context { initial_window: 93, initial_ssthresh, flavour, ..Context::new(MSS) };
+                let params = Params::resolve(PARAMS, &given, flavour).unwrap();
+                let mut reno = Windowed::new(&cx, SlowStart::Standard, Reno::new(&cx, &params));
+                let (srtt, min_rtt) = (Duration::ZERO, Duration::ZERO);
+                reno.on_congestion(&CongestionEvent { now: Time::ZERO, signal, flight_size: 93_000, srtt, min_rtt });
+                assert_eq!((reno.cwnd(), reno.ssthresh()), (left, left), "{flavour:?} {signal:?}");
+            }
+        }
     }
 
     /// RFC 5681 eq. 3: W = 10, an ACK of one segment gives 10.1.
