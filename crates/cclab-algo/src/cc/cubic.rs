@@ -65,7 +65,7 @@ pub(super) const ENTRY: Entry = Entry {
             default: Value::Word("hystart"),
             paper_default: Some(Value::Word("off")),
             unit: "",
-            doc: "how slow start ends before a loss: Linux's HyStart, RFC 9406's HyStart++, or not at all",
+            doc: "how slow start ends before a loss: Linux's HyStart, RFC 9406's HyStart++, SEARCH, or not at all",
         },
         Spec {
             name: "variant",

@@ -67,8 +67,8 @@ impl Window {
 
     #[inline(never)] // as above
     fn watch_slow_start(&mut self, ev: &AckEvent, min_rtt: Duration) {
-        if self.slow_start.on_ack(ev, min_rtt, self.cwnd, self.ssthresh) {
-            self.ssthresh = self.cwnd;
+        if let Some(left) = self.slow_start.on_ack(ev, min_rtt, self.cwnd, self.ssthresh) {
+            (self.cwnd, self.ssthresh) = (left, left);
         }
     }
 
