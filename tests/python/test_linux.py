@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -16,11 +12,7 @@ STUDY = published.find("linux")
 
 @pytest.fixture(scope="module")
 def analysis():
-    spec = importlib.util.spec_from_file_location("linux", Path(STUDY.folder) / "analysis.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["linux"] = module
-    spec.loader.exec_module(module)
-    return module
+    return STUDY.analysis()
 
 
 @pytest.mark.parametrize(
