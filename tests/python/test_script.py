@@ -44,11 +44,29 @@ def test_the_first_difference_is_shown(cli, tmp_path):
 @pytest.mark.parametrize("text", ["", "nonsense", "+0 < S 0:0(0", "+0 > . 1:1(0) ack 1", "\x00", "0.1 " * 9999])
 def test_nonsense_is_a_verdict_and_no_crash(text):
     verdict = json.loads(_core.run_script(text, "x"))
-    assert set(verdict) == {"name", "passed", "line", "message", "notes"}
+    assert set(verdict) == {"name", "passed", "understood", "line", "message", "notes"}
     assert not verdict["passed"]  # an empty script is one too: it tests nothing
 
 
 def test_a_shell_command_is_told_and_not_run(tmp_path):
     verdict = json.loads(_core.run_script(f"`touch {tmp_path / 'x'}`\n", "x"))
-    assert any("touch" in note for note in verdict["notes"])
+    assert verdict["message"].startswith("not supported: the command touch")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_counts_by_folder(cli, tmp_path: Path) -> None:
+    for folder, name, text in [
+        ("a", "good.pkt", Path(SCRIPTS[0]).read_text()),
+        ("a", "bad.pkt", "0 close(3) = 0\n"),
+        ("b/c", "unknown.pkt", "0 ioctl(3) = 0\n"),
+        ("b/c", "unread.pkt", "0 close(3\n"),
+    ]:
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / name).write_text(text)
+    status, out, _ = cli("script", "--report", tmp_path)
+    counts = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    assert status == 1
+    assert counts[str(tmp_path / "a")] == ["1", "1", "0"]
+    assert counts[str(tmp_path / "b/c")] == ["0", "0", "2"]
+    assert counts["all"] == ["1", "1", "2"]
+    assert cli("script", "--report", *SCRIPTS)[0] == 0

@@ -167,7 +167,8 @@ macro_rules! headers {
             type Error = PyErr;
             fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
                 match self.0 {
-                    Feedback::None => Ok(py.None().into_bound(py)),
+                    // Of a SYN, which no law is shown.
+                    Feedback::None | Feedback::FastOpen(_) => Ok(py.None().into_bound(py)),
                     $(Feedback::$variant { $($field),* } => {
                         let dict = PyDict::new(py);
                         dict.set_item("kind", $kind)?;

@@ -374,14 +374,26 @@ def export(study: Path, out: Path) -> None:
 
 @cli.command(short_help="Run timeline tests in packetdrill's language.")
 @click.argument("files", nargs=-1, required=True, type=_FOLDER)
-def script(files: tuple[Path, ...]) -> None:
-    """Run timeline tests in packetdrill's language against the TCP endpoint, in virtual time."""
+@click.option("--report", is_flag=True, help="Only count: passed, failed, not understood, by folder.")
+def script(files: tuple[Path, ...], report: bool) -> None:
+    """Run timeline tests in packetdrill's language against the TCP endpoint, in virtual time.
+
+    A folder stands for all scripts (.pkt) below it.
+    """
     import json
 
     from cclab import _core, console
 
+    found = [path for file in files for path in (sorted(file.rglob("*.pkt")) if file.is_dir() else [file])]
+    scripts = [(file, _of_file(file, _read, file)) for file in found]
+    if report:
+        verdicts = [(file.parent, json.loads(_core.run_script(text, str(file)))) for file, text in scripts]
+        click.echo(_script_report(verdicts))
+        if not all(verdict["passed"] for _, verdict in verdicts):
+            click.get_current_context().exit(FAILURE)
+        return
     failed = 0
-    for file, text in [(file, _of_file(file, _read, file)) for file in files]:
+    for file, text in scripts:
         verdict = json.loads(_core.run_script(text, str(file)))
         failed += not verdict["passed"]
         click.echo(f"{'pass' if verdict['passed'] else 'FAIL'}  {file}")
@@ -390,9 +402,23 @@ def script(files: tuple[Path, ...]) -> None:
             click.echo("\n".join("      " + line for line in f"{where}{verdict['message']}".splitlines()))
         for said in verdict["notes"]:
             console.note(f"      {file}: note: {said}")
-    console.note(f"{len(files) - failed} passed, {failed} failed.")
+    console.note(f"{len(scripts) - failed} passed, {failed} failed.")
     if failed:
         click.get_current_context().exit(FAILURE)
+
+
+def _script_report(verdicts: list[tuple[Path, dict[str, Any]]]) -> str:
+    """A table: for each folder how many scripts passed, failed, were not understood."""
+    folders: dict[str, list[int]] = {}
+    for folder, verdict in verdicts:
+        place = 0 if verdict["passed"] else 1 if verdict["understood"] else 2
+        for name in (str(folder), "all"):
+            folders.setdefault(name, [0, 0, 0])[place] += 1
+    folders["all"] = folders.pop("all", [0, 0, 0])
+    width = max(len(name) for name in folders)
+    lines = [f"{'folder':{width}}  {'pass':>5}  {'fail':>5}  not understood"]
+    lines += [f"{name:{width}}  {ok:5}  {bad:5}  {unknown:14}" for name, (ok, bad, unknown) in folders.items()]
+    return "\n".join(lines)
 
 
 @cli.command(short_help="Measure the simulator's speed.")

@@ -52,6 +52,37 @@ pub enum Feedback {
         /// By how much the window may change, bytes: what the sender wants, then what the routers leave of it.
         delta: f32,
     },
+    /// No router's: TCP Fast Open's option of a SYN (RFC 7413 §4.1.1).
+    FastOpen(Cookie),
+}
+
+/// What lets a SYN carry data (RFC 7413 §4.1.2); without bytes the request of one. RFC 7413 allows 4 to 16 bytes, here there is room for 14.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cookie {
+    /// Bytes of it, and in the highest bit whether the option is the experimental one (kind 254).
+    head: u8,
+    bytes: [u8; 14],
+}
+
+impl Cookie {
+    /// The cookie of these bytes; `None`: there is no room.
+    pub fn new(bytes: &[u8], experimental: bool) -> Option<Cookie> {
+        let mut cookie = Cookie { head: bytes.len() as u8 | u8::from(experimental) << 7, ..Cookie::default() };
+        cookie.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(cookie)
+    }
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.head & 0x7f)]
+    }
+    /// Whether the option is the experimental one.
+    pub fn experimental(&self) -> bool {
+        self.head >> 7 != 0
+    }
+    /// The same bytes in an option like that of `other`.
+    pub fn like(self, other: Cookie) -> Cookie {
+        Cookie { head: self.head & 0x7f | other.head & 0x80, ..self }
+    }
 }
 
 impl Feedback {

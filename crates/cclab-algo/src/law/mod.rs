@@ -4,7 +4,7 @@ mod feedback;
 mod news;
 mod sibling;
 
-pub use feedback::Feedback;
+pub use feedback::{Cookie, Feedback};
 pub use news::{News, NewsEvent, Notices, Resume, Standby, Standing};
 pub use sibling::Share;
 

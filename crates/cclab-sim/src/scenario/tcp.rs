@@ -385,6 +385,7 @@ fn read_window(
     config.window_scaling = t.or("window_scaling", &Flag, config.window_scaling);
     config.ecn = read_ecn(t, law, set.contains(&"ecn").then_some(config.ecn));
     config.quick_start = t.or("quick_start", &Or("off", POSITIVE_RATE), None);
+    config.fast_open = t.or("fast_open", &Flag, config.fast_open);
     config.initial_window = t.or("initial_window", &SEGMENTS, config.initial_window.into()) as u32;
     config.receive_buffer = t.or("receive_buffer", &RECEIVE_BUFFER, config.receive_buffer);
     config.adv_win_scale =

@@ -1,7 +1,7 @@
 //! What a script says: events in time, packets, calls, assertions; and how packets are printed.
 
 use super::expr::Statement;
-use crate::wire::{Flags, SackBlocks, Segment};
+use crate::wire::{Cookie, Feedback, Flags, SackBlocks, Segment};
 use cclab_algo::{Duration, Time};
 use std::fmt;
 
@@ -121,6 +121,8 @@ pub enum Opt {
     Timestamps(u32, u32),
     /// `sack 1:1001 2001:3001`.
     Sack(Vec<(u32, u32)>),
+    /// `FO 0a1b2c3d`, `FOEXP 0a1b2c3d`, or without a cookie.
+    FastOpen(Cookie),
 }
 
 /// A TCP packet.
@@ -195,6 +197,7 @@ impl Packet {
                 Opt::Mss(mss) => segment.mss = *mss,
                 Opt::WindowScale(shift) => segment.window_scale = Some(*shift),
                 Opt::SackPermitted => segment.sack_permitted = true,
+                Opt::FastOpen(cookie) => segment.feedback = Feedback::FastOpen(*cookie),
                 Opt::Timestamps(val, ecr) => {
                     segment.has_timestamps = true;
                     (segment.ts_val, segment.ts_ecr) = (*val, *ecr);
@@ -225,6 +228,9 @@ impl Packet {
         }
         if let Some(shift) = segment.window_scale {
             options.push(Opt::WindowScale(shift));
+        }
+        if let Feedback::FastOpen(cookie) = segment.feedback {
+            options.push(Opt::FastOpen(cookie));
         }
         if !segment.sack.is_empty() {
             options.push(Opt::Sack(segment.sack.as_slice().to_vec()));
@@ -265,6 +271,14 @@ impl fmt::Display for Opt {
             Opt::WindowScale(shift) => write!(f, "wscale {shift}"),
             Opt::SackPermitted => f.write_str("sackOK"),
             Opt::Timestamps(val, ecr) => write!(f, "TS val {val} ecr {ecr}"),
+            Opt::FastOpen(cookie) => {
+                f.write_str(if cookie.experimental() { "FOEXP" } else { "FO" })?;
+                let mut bytes = cookie.bytes().iter().peekable();
+                if bytes.peek().is_some() {
+                    f.write_str(" ")?;
+                }
+                bytes.try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
             Opt::Sack(blocks) => {
                 f.write_str("sack")?;
                 blocks.iter().try_for_each(|(start, end)| write!(f, " {start}:{end}"))
@@ -285,6 +299,7 @@ impl fmt::Display for Options {
                 Opt::WindowScale(_) => 1,
                 Opt::SackPermitted if options.iter().any(|o| matches!(o, Opt::Timestamps(..))) => 0,
                 Opt::Timestamps(..) if permitted => 0,
+                Opt::FastOpen(_) => 0,
                 Opt::SackPermitted | Opt::Timestamps(..) | Opt::Sack(_) => 2,
             };
             words.extend(std::iter::repeat_n("nop".to_owned(), pad));

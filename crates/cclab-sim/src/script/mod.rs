@@ -30,6 +30,8 @@ pub struct Report {
     pub name: String,
     /// Whether everything was as the script says.
     pub passed: bool,
+    /// Whether it says nothing that is not modelled, as far as it was read.
+    pub understood: bool,
     /// The line of the first difference, from 1.
     pub line: Option<usize>,
     /// The first difference; empty when there is none.
@@ -39,11 +41,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report as one JSON object: `name`, `passed`, `line`, `message`, `notes`.
+    /// The report as one JSON object: `name`, `passed`, `understood`, `line`, `message`, `notes`.
     pub fn to_json(&self) -> String {
         serde_json::json!({
             "name": self.name,
             "passed": self.passed,
+            "understood": self.understood,
             "line": self.line,
             "message": self.message,
             "notes": self.notes,
@@ -62,7 +65,9 @@ struct Failure {
 /// Runs a script called `name`. A script that cannot be read is a report that says so.
 pub fn run(text: &str, name: &str) -> Report {
     let mut notes = Vec::new();
-    let outcome = match parse(text) {
+    let parsed = parse(text);
+    let readable = parsed.is_ok();
+    let outcome = match parsed {
         Ok(script) => world::play(&script, &mut notes),
         Err(ParseError { line, column, message }) => {
             Err(Failure { line, message: format!("column {column}: {message}") })
@@ -72,7 +77,8 @@ pub fn run(text: &str, name: &str) -> Report {
         Ok(()) => (None, String::new()),
         Err(Failure { line, message }) => (Some(line), message),
     };
-    Report { name: name.to_owned(), passed: line.is_none(), line, message, notes }
+    let understood = readable && !message.starts_with("not supported: ");
+    Report { name: name.to_owned(), passed: line.is_none(), understood, line, message, notes }
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 
 use super::ast::{Call, Ecn, Event, Opt, Options, Packet, Point, Script, Setting, Value, What, When};
 use super::expr;
-use crate::wire::Flags;
+use super::setup::host_cookie;
+use crate::wire::{Cookie, Flags};
 use cclab_algo::Duration;
 
 /// A script that cannot be read.
@@ -417,6 +418,13 @@ impl<'a> Parser<'a> {
                     self.at += 4;
                     options.push(self.sack()?);
                 }
+                word @ ("FO" | "FOEXP") => {
+                    self.at += word.len();
+                    match self.cookie(word == "FOEXP")? {
+                        Ok(cookie) => options.push(Opt::FastOpen(cookie)),
+                        Err(what) => return Ok(Err(what)),
+                    }
+                }
                 "" => return self.fault(format!("expected a TCP option, found {}", self.found())),
                 other => return Ok(Err(other.to_owned())),
             }
@@ -425,6 +433,20 @@ impl<'a> Parser<'a> {
             }
             self.expect(",")?;
         }
+    }
+
+    /// A cookie in hexadecimal, that of this host by its name, or none; `Err` names one that has no room.
+    fn cookie(&mut self, experimental: bool) -> Parsed<Result<Cookie, String>> {
+        let word = self.peek_word()?;
+        let bytes: Vec<u8> = match word {
+            "TFO_COOKIE" => host_cookie().bytes().to_vec(),
+            _ if word.len() % 2 == 0 && word.bytes().all(|c| c.is_ascii_hexdigit()) => (0..word.len() / 2)
+                .map(|i| u8::from_str_radix(&word[2 * i..2 * i + 2], 16).expect("it is hexadecimal"))
+                .collect(),
+            _ => return self.fault(format!("expected a cookie in hexadecimal, found {}", self.found())),
+        };
+        self.at += word.len();
+        Ok(Cookie::new(&bytes, experimental).ok_or_else(|| format!("FO with a cookie of {} bytes", bytes.len())))
     }
 
     fn timestamps(&mut self) -> Parsed<Opt> {
@@ -603,6 +625,9 @@ mod tests {
             "[noecn] S. 0:0(0) ack 1 win 65535 <mss 1460,nop,nop,sackOK,nop,wscale 7>",
             "[ect0] . 1:1461(1460) ack 1 win 512 <nop,nop,TS val 3 ecr 100>",
             "S 0:0(0) win 65535 <mss 1460,sackOK,TS val 100 ecr 0,nop,wscale 8>",
+            "[noecn] S 0:9(9) win 65535 <mss 1460,FO abcd1234>",
+            "[noecn] S. 0:0(0) ack 1 win 65535 <mss 1460,FOEXP 0123456789ab>",
+            "[noecn] S 0:0(0) win 65535 <mss 1460,FO>",
             "[ce] PFEW. 5:6(1) ack 4294967295 win 0 <nop,nop,sack 1:2 3:4 5:6>",
             ". 1:1(0) ack 1 <...>",
         ] {
@@ -638,7 +663,7 @@ mod tests {
         let script = parse(
             "// cclab: profile = classic, recovery = newreno\n--tolerance_usecs=10000\n\
              `../common/defaults.sh\nsysctl -q net.ipv4.tcp_sack=0`\n/* two\nlines */ # three\n\
-             0 `true`\n+0 %{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%\n+0 < udp (1000)\n+0 < . 1:1(0) win 1 <FO 0>\n",
+             0 `true`\n+0 %{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%\n+0 < udp (1000)\n+0 < . 1:1(0) win 1 <md5 0>\n",
         )
         .unwrap();
         let keys: Vec<&str> = script.directives.iter().map(|d| d.key.as_str()).collect();
@@ -647,7 +672,7 @@ mod tests {
         let lines: Vec<usize> = script.events.iter().map(|e| e.line).collect();
         assert_eq!(lines, [3, 7, 8, 9, 10]);
         assert!(matches!(&script.events[3].what, What::Unsupported(what) if what == "udp packets"));
-        assert!(matches!(&script.events[4].what, What::Unsupported(what) if what == "the TCP option FO"));
+        assert!(matches!(&script.events[4].what, What::Unsupported(what) if what == "the TCP option md5"));
     }
 
     #[test]

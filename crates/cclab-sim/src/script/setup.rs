@@ -3,7 +3,7 @@
 use super::ast::Setting;
 use super::parse::MAX_SECONDS;
 use crate::tcp::{Config, Ecn, Pacing, Recovery, RtoStyle};
-use crate::wire::Segment;
+use crate::wire::{Cookie, Segment};
 use cclab_algo::Duration;
 use cclab_algo::cc::{self, CongestionControl, Context, Entry};
 use cclab_algo::params::Flavour;
@@ -17,6 +17,18 @@ pub(super) const HEADERS: u32 = 40;
 
 /// The MSS of an Ethernet path.
 const ETHERNET_MSS: u32 = 1500 - HEADERS;
+
+/// Bits of tcp_fastopen: who connects; who listens; who connects without a cookie; who listens without one; every listener.
+pub(super) const FAST_OPEN_CLIENT: u32 = 1;
+pub(super) const FAST_OPEN_SERVER: u32 = 2;
+pub(super) const FAST_OPEN_CLIENT_NO_COOKIE: u32 = 4;
+pub(super) const FAST_OPEN_SERVER_NO_COOKIE: u32 = 0x200;
+pub(super) const FAST_OPEN_LISTENERS: u32 = 0x400;
+
+/// The cookie that Linux makes for the address that packetdrill's peer has, under the key that the public scripts set.
+pub(super) fn host_cookie() -> Cookie {
+    Cookie::new(&0x3021_b9d8_8901_7eeb_u64.to_be_bytes(), false).expect("eight bytes have room")
+}
 
 /// The surroundings of the endpoint under test.
 #[derive(Clone, Debug)]
@@ -35,6 +47,8 @@ pub struct Setup {
     pub every_packet: Option<bool>,
     /// What was known of the peers of earlier connections is to be forgotten.
     pub(super) forget_peers: bool,
+    /// Who takes part in Fast Open, in the bits of tcp_fastopen.
+    pub(super) fast_open: u32,
 }
 
 impl Setup {
@@ -52,6 +66,7 @@ impl Setup {
             timestamp_tick: 0,
             every_packet: None,
             forget_peers: false,
+            fast_open: FAST_OPEN_CLIENT,
         };
         // A host's defaults: Nagle's algorithm until TCP_NODELAY, and the largest buffer of tcp_rmem.
         setup.config.nagle = true;

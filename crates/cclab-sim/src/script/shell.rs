@@ -100,6 +100,7 @@ impl Setup {
         self.config.ecn = Ecn::Off;
         self.config.receive_buffer = 15 << 20;
         self.config.slow_start_after_idle = false;
+        self.fast_open = 0x403;
         if let Some(cubic) = cc::find("cubic") {
             self.cc = cubic;
         }
@@ -109,6 +110,11 @@ impl Setup {
         let name = key.strip_prefix("net.ipv4.").unwrap_or(key);
         match name {
             "tcp_congestion_control" => return self.congestion_control(value),
+            "tcp_fastopen" => {
+                let hex = value.strip_prefix("0x").map(|hex| u32::from_str_radix(hex, 16));
+                let number = hex.unwrap_or_else(|| value.parse());
+                self.fast_open = number.map_err(|_| format!("{key}: \"{value}\" is not a whole number"))?;
+            }
             _ if name.starts_with("net.core.") || name.starts_with("icmp_") || name.starts_with("tcp_keepalive_") => {}
             "tcp_fastopen_cookies" => self.forget_peers = true,
             _ if IDLE.contains(&name) => {}

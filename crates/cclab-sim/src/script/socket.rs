@@ -1,9 +1,13 @@
 //! System calls on the connections of a script: what they do, what they return, and when.
 
 use super::ast::{Call, Value};
-use super::setup::Setup;
+use super::setup::{
+    FAST_OPEN_CLIENT, FAST_OPEN_CLIENT_NO_COOKIE, FAST_OPEN_LISTENERS, FAST_OPEN_SERVER, FAST_OPEN_SERVER_NO_COOKIE,
+    Setup, host_cookie,
+};
 use super::world::{Connection, World, seconds};
-use crate::tcp::{Endpoint, State};
+use crate::tcp::{Endpoint, FastOpen, State};
+use crate::wire::Cookie;
 use cclab_algo::{Duration, Time};
 
 /// What a call returns: a number or an error.
@@ -20,6 +24,15 @@ pub(super) struct Socket {
     /// Options that its connections begin with.
     options: Vec<(SocketOption, i64)>,
     congestion_control: Option<String>,
+    /// TCP_MAXSEG.
+    mss: Option<i64>,
+    /// TCP_FASTOPEN: SYNs may bring data.
+    takes_data: bool,
+    /// TCP_FASTOPEN_NO_COOKIE.
+    no_cookie: bool,
+    /// TCP_FASTOPEN_CONNECT, and whether connect() waits for the first write.
+    fast_connect: bool,
+    deferred: bool,
 }
 
 /// An option that a connection begins with.
@@ -124,7 +137,7 @@ impl World<'_> {
         if !CALLS.contains(&call.name.as_str()) {
             return Err(format!("not supported: the system call {}", call.name));
         }
-        if call.name != "socket" && !self.sockets.contains_key(&fd) {
+        if !matches!(call.name.as_str(), "socket" | "poll") && !self.sockets.contains_key(&fd) {
             return Ok(Some(Err("EBADF")));
         }
         if let Some(flag) = flags(call).find(|flag| flag.starts_with("MSG_") && !FLAGS.contains(flag)) {
@@ -143,7 +156,18 @@ impl World<'_> {
                 let waits = self.blocks(fd) && !has_symbol(call, "MSG_DONTWAIT");
                 Ok(self.read(fd, number(call, 2), waits))
             }
-            "write" | "send" | "sendto" => Ok(Some(self.write(fd, number(call, 2), has_symbol(call, "MSG_MORE")))),
+            "write" | "send" | "sendto" | "sendmsg" | "writev" => {
+                let bytes = match call.name.as_str() {
+                    "sendmsg" | "writev" => vector_bytes(call)?,
+                    _ => number(call, 2),
+                };
+                let fast = has_symbol(call, "MSG_FASTOPEN") || self.sockets[&fd].deferred;
+                if fast && (self.sockets[&fd].connection.is_none() || !first) {
+                    return self.write_fast(fd, bytes, first);
+                }
+                Ok(Some(self.write(fd, bytes, has_symbol(call, "MSG_MORE"))))
+            }
+            "poll" => self.poll(call),
             "close" => self.close(fd),
             "shutdown" => self.shutdown(call, fd),
             "fcntl" => Ok(Some(Ok(self.fcntl(call, fd)))),
@@ -188,7 +212,14 @@ impl World<'_> {
     fn connect(&mut self, fd: i64, first: bool) -> Result<Option<Result<(), &'static str>>, String> {
         let again = self.sockets[&fd].connection.is_some();
         if !again {
-            self.open(fd, false)?;
+            let socket = &self.sockets[&fd];
+            let fast = socket.fast_connect && self.setup.fast_open & FAST_OPEN_CLIENT != 0;
+            if fast && (self.acquainted.is_some() || self.needs_no_cookie(fd)) {
+                let again = std::mem::replace(&mut self.socket_mut(fd).deferred, true);
+                return Ok(Some(if again { Err("EISCONN") } else { Ok(()) }));
+            }
+            let fast = fast.then(|| self.connects_fast(fd));
+            self.open(fd, false, fast)?;
             self.socket_mut(fd).connection = Some(self.connections.len() - 1);
         }
         let blocks = self.blocks(fd);
@@ -203,6 +234,127 @@ impl World<'_> {
             _ if first && again && blocks => Some(Err("EISCONN")),
             _ => Some(Ok(())),
         })
+    }
+
+    fn needs_no_cookie(&self, fd: i64) -> bool {
+        self.setup.fast_open & FAST_OPEN_CLIENT_NO_COOKIE != 0 || self.sockets[&fd].no_cookie
+    }
+
+    /// How a connection of `fd` asks for Fast Open.
+    fn connects_fast(&self, fd: i64) -> FastOpen {
+        let (cookie, peer_mss) = self.acquainted.unwrap_or((Cookie::default(), u32::MAX));
+        FastOpen::new(cookie, !self.needs_no_cookie(fd), peer_mss)
+    }
+
+    /// How a connection to the listener `fd` answers it, if it does.
+    pub(super) fn listens_fast(&self, fd: i64) -> Option<FastOpen> {
+        let socket = &self.sockets[&fd];
+        let mask = self.setup.fast_open;
+        let takes = mask & FAST_OPEN_SERVER != 0 && (socket.takes_data || mask & FAST_OPEN_LISTENERS != 0);
+        let required = mask & FAST_OPEN_SERVER_NO_COOKIE == 0 && !socket.no_cookie;
+        takes.then(|| FastOpen::new(host_cookie(), required, u32::MAX))
+    }
+
+    /// The first write of a connection, which opens it (RFC 7413 §4.2.1, Linux MSG_FASTOPEN). What does not fit the SYN a socket
+    /// that does not block leaves to the application.
+    fn write_fast(&mut self, fd: i64, bytes: i64, first: bool) -> Result<Option<Returned>, String> {
+        if self.setup.fast_open & FAST_OPEN_CLIENT == 0 {
+            return Ok(Some(Err("EOPNOTSUPP")));
+        }
+        let (now, blocks) = (self.now, self.blocks(fd));
+        let mut taken = 0;
+        if first {
+            let fast = self.connects_fast(fd);
+            let may = !fast.cookie.bytes().is_empty() || !fast.required;
+            let room = i64::from(self.offered_mss(fd).min(fast.peer_mss).saturating_sub(40));
+            self.open(fd, false, Some(fast))?;
+            self.socket_mut(fd).connection = Some(self.connections.len() - 1);
+            taken = match (blocks, may) {
+                (true, _) => bytes,
+                (false, true) => bytes.min(room),
+                (false, false) => 0,
+            };
+            if let Some(endpoint) = self.connection(fd).and_then(|c| c.endpoint.as_mut()) {
+                endpoint.write(now, taken.max(0) as u64);
+            }
+        }
+        let connection = self.connection(fd).expect("it was just opened");
+        if let Some(error) = connection.error() {
+            return Ok(Some(Err(error)));
+        }
+        Ok(match (blocks, connection.is_open()) {
+            (true, false) => None,
+            (true, true) => Some(Ok(bytes)),
+            (false, _) if taken > 0 => Some(Ok(taken)),
+            (false, _) => Some(Err("EINPROGRESS")),
+        })
+    }
+
+    /// The MSS that a SYN of `fd` offers.
+    fn offered_mss(&self, fd: i64) -> u32 {
+        self.sockets[&fd].mss.map_or(self.setup.mss(), |mss| (mss as u32).min(self.setup.mss()))
+    }
+
+    /// poll() of one descriptor: what of the events asked for there is, or after the time has passed, nothing.
+    fn poll(&mut self, call: &Call) -> Result<Option<Returned>, String> {
+        let Some(Value::List(list)) = call.args.first() else {
+            return Err("poll: expected [{fd=…, events=…, revents=…}]".to_owned());
+        };
+        let [Value::Text(text)] = list.as_slice() else {
+            return Err("not supported: poll of several descriptors".to_owned());
+        };
+        let fields: Vec<(&str, &str)> = text
+            .trim_matches(['{', '}'])
+            .split(',')
+            .filter_map(|field| field.split_once('='))
+            .map(|(name, value)| (name.trim(), value.trim()))
+            .collect();
+        let field = |name: &str| fields.iter().find(|(other, _)| *other == name).map_or("", |(_, value)| value);
+        let fd: i64 = field("fd").parse().map_err(|_| "poll: expected fd=…")?;
+        if !self.sockets.contains_key(&fd) {
+            return Ok(Some(Err("EBADF")));
+        }
+        let now = self.now;
+        let due = match number(call, 2) {
+            time @ 0.. => *self.poll_due.get_or_insert(now + Duration::from_millis(time.min(1 << 30) as u64)),
+            _ => Time::NEVER,
+        };
+        let mut there = self.ready(fd);
+        there.retain(|event| {
+            field("events").split('|').any(|asked| asked.trim() == *event) || matches!(*event, "POLLERR" | "POLLHUP")
+        });
+        if there.is_empty() && now < due {
+            return Ok(None);
+        }
+        self.poll_due = None;
+        let mut wanted: Vec<&str> = field("revents").split('|').map(str::trim).collect();
+        wanted.retain(|event| *event != "0" && !event.is_empty());
+        if wanted.len() != there.len() || !there.iter().all(|event| wanted.contains(event)) {
+            return Err(format!("poll: expected revents={}, returned {}", wanted.join("|"), there.join("|")));
+        }
+        Ok(Some(Ok(i64::from(!there.is_empty()))))
+    }
+
+    /// The events of poll() that `fd` has.
+    fn ready(&mut self, fd: i64) -> Vec<&'static str> {
+        let Some(connection) = self.connection(fd) else {
+            let comes = |c: &Connection| c.listener == Some(fd) && !c.accepted && c.is_open();
+            return if self.connections.iter().any(comes) { vec!["POLLIN"] } else { Vec::new() };
+        };
+        let (failed, state) = (connection.error().is_some(), connection.state());
+        let over = failed || state == State::Closed;
+        let finished = matches!(state, State::CloseWait | State::LastAck | State::TimeWait | State::Closing);
+        let readable = connection.endpoint.as_ref().is_some_and(|endpoint| endpoint.readable() > 0);
+        [
+            ("POLLIN", readable || finished || over || connection.read_shut),
+            ("POLLOUT", connection.is_open() || over),
+            ("POLLERR", failed),
+            ("POLLHUP", over),
+            ("POLLRDHUP", finished || over),
+        ]
+        .into_iter()
+        .filter_map(|(event, is)| is.then_some(event))
+        .collect()
     }
 
     fn accept(&mut self, call: &Call, fd: i64) -> Option<Returned> {
@@ -228,6 +380,7 @@ impl World<'_> {
             return Some(Err(error));
         }
         match connection.state() {
+            _ if connection.read_shut => Some(Ok(0)),
             State::CloseWait | State::LastAck | State::Closing | State::TimeWait | State::Closed => Some(Ok(0)),
             _ if blocks => None,
             _ => Some(Err("EAGAIN")),
@@ -269,11 +422,14 @@ impl World<'_> {
             return Ok(Some(Err("ENOTCONN")));
         };
         match call.args.get(1) {
-            Some(Value::Symbol(how)) if how == "SHUT_RD" => Err("not supported: SHUT_RD".to_owned()),
-            _ => {
-                connection.shut(now);
+            Some(Value::Symbol(how)) => {
+                connection.read_shut |= how != "SHUT_WR";
+                if how != "SHUT_RD" {
+                    connection.shut(now);
+                }
                 Ok(Some(Ok(0)))
             }
+            _ => Ok(Some(Err("EINVAL"))),
         }
     }
 
@@ -293,6 +449,7 @@ impl World<'_> {
         };
         let value = list_number(call, 3).unwrap_or(0);
         let now = self.now;
+        let no_client = self.setup.fast_open & FAST_OPEN_CLIENT == 0;
         match (option.as_str(), self.connection(fd)) {
             // A port is nobody else's here.
             ("SO_REUSEADDR" | "SO_REUSEPORT", _) => {}
@@ -309,7 +466,18 @@ impl World<'_> {
                 connection.corked = value != 0;
                 connection.release(now, value != 0);
             }
+            ("TCP_FASTOPEN", _) => self.socket_mut(fd).takes_data = value > 0,
+            ("TCP_FASTOPEN_NO_COOKIE", _) => self.socket_mut(fd).no_cookie = value != 0,
+            ("TCP_FASTOPEN_CONNECT", None) if no_client => {
+                return Ok(Err("EOPNOTSUPP"));
+            }
+            ("TCP_FASTOPEN_CONNECT", None) => self.socket_mut(fd).fast_connect = value != 0,
+            ("TCP_FASTOPEN_CONNECT", Some(_)) => return Ok(Err("EINVAL")),
             ("TCP_MAXSEG", None) => {
+                if !(88..=32_767).contains(&value) {
+                    return Ok(Err("EINVAL"));
+                }
+                self.socket_mut(fd).mss = Some(value);
                 self.begin_with(fd, |setup, value| setup.set_mss(value.clamp(88, 32_767) as u32), value);
             }
             ("SO_RCVBUF", None) => {
@@ -342,7 +510,7 @@ impl World<'_> {
         let Some(Value::Symbol(option)) = call.args.get(2) else {
             return Err("getsockopt: expected the name of an option as third argument".to_owned());
         };
-        let mss = self.setup.mss();
+        let (mss, own_mss) = (self.setup.mss(), self.sockets[&fd].mss);
         let connection = self.connection(fd);
         let actual = match (option.as_str(), connection) {
             ("SO_ERROR", Some(connection)) => {
@@ -358,7 +526,7 @@ impl World<'_> {
             ("SO_ERROR", None) => 0,
             ("TCP_MAXSEG", Some(connection)) => i64::from(connection.endpoint.as_ref().map_or(0, Endpoint::mss)),
             // What a host takes to be everybody's before anything was said (RFC 9293 §3.7.1).
-            ("TCP_MAXSEG", None) => i64::from(mss.min(536)),
+            ("TCP_MAXSEG", None) => own_mss.unwrap_or(i64::from(mss.min(536))),
             (option, _) => return Err(format!("not supported: getsockopt {option}")),
         };
         match list_number(call, 3) {
@@ -376,7 +544,12 @@ impl Connection {
 
     /// Both ends have agreed.
     fn is_open(&self) -> bool {
-        !matches!(self.state(), State::Closed | State::Listen | State::SynSent | State::SynReceived)
+        match self.state() {
+            State::Closed | State::Listen | State::SynSent => false,
+            // Where data on the SYN was taken, the server need not wait.
+            State::SynReceived => self.endpoint.as_ref().is_some_and(Endpoint::fast_opened),
+            _ => true,
+        }
     }
 
     /// Why it is no more, if it ended badly.
@@ -423,6 +596,9 @@ const CALLS: &[&str] = &[
     "write",
     "send",
     "sendto",
+    "sendmsg",
+    "writev",
+    "poll",
     "close",
     "shutdown",
     "fcntl",
@@ -431,13 +607,27 @@ const CALLS: &[&str] = &[
 ];
 
 /// The flags of calls that mean something here.
-const FLAGS: &[&str] = &["MSG_DONTWAIT", "MSG_MORE", "MSG_NOSIGNAL"];
+const FLAGS: &[&str] = &["MSG_DONTWAIT", "MSG_FASTOPEN", "MSG_MORE", "MSG_NOSIGNAL"];
 
 fn number(call: &Call, index: usize) -> i64 {
     match call.args.get(index) {
         Some(Value::Number(n)) => *n,
         _ => 0,
     }
+}
+
+/// The lengths of a `[{..., 500}, {..., 1000}]`, which sendmsg() has within a structure, added up.
+fn vector_bytes(call: &Call) -> Result<i64, String> {
+    let text = match call.args.get(1) {
+        Some(Value::Text(text)) if text.contains("msg_control") => {
+            return Err("not supported: control messages".to_owned());
+        }
+        Some(Value::Text(text)) => text.split_once("msg_iov").map_or("", |(_, vector)| vector).to_owned(),
+        Some(Value::List(list)) => list.iter().map(shown).collect(),
+        _ => String::new(),
+    };
+    let length = |part: &str| part.split('}').next()?.rsplit(',').next()?.trim().parse::<u32>().ok().map(i64::from);
+    Ok(text.split('{').skip(1).filter_map(length).sum())
 }
 
 fn list_number(call: &Call, index: usize) -> Option<i64> {

@@ -7,8 +7,8 @@ use super::expr::Statement;
 use super::setup::Setup;
 use super::socket::{Pending, Socket};
 use crate::tcp::sysctl::Sysctl;
-use crate::tcp::{Endpoint, State};
-use crate::wire::{Flags, Segment};
+use crate::tcp::{Endpoint, FastOpen, State};
+use crate::wire::{Cookie, Feedback, Flags, Segment};
 use cclab_algo::cc::Phase;
 use cclab_algo::{Duration, Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -39,12 +39,16 @@ pub(super) struct Connection {
     pub(super) endpoint: Option<Endpoint>,
     /// The listening socket that it came to.
     pub(super) listener: Option<i64>,
+    /// It began with Fast Open.
+    fast: bool,
     /// A socket of its own has it.
     pub(super) accepted: bool,
     /// The peer reset it.
     pub(super) reset: bool,
     /// This end will write no more.
     pub(super) shut: bool,
+    /// This end will read no more than it has.
+    pub(super) read_shut: bool,
     /// TCP_CORK: a part of a segment waits.
     pub(super) corked: bool,
     /// Bytes written and held back by TCP_CORK or MSG_MORE.
@@ -70,6 +74,8 @@ pub(super) struct World<'a> {
     pub(super) connections: Vec<Connection>,
     pub(super) sockets: BTreeMap<i64, Socket>,
     pub(super) pending: Option<Pending>,
+    /// When a poll() that waits gives up.
+    pub(super) poll_due: Option<Time>,
     pub(super) notes: Vec<String>,
     /// The line to blame where it is not that of the event.
     pub(super) failed_line: Option<usize>,
@@ -78,6 +84,8 @@ pub(super) struct World<'a> {
     sent: VecDeque<(Time, Segment)>,
     /// How many of `sent` were there when the script's last packet or call, which closed, began.
     before_close: Option<usize>,
+    /// What is known of the peer for Fast Open: its cookie and its MSS.
+    pub(super) acquainted: Option<(Cookie, u32)>,
     /// What the script's code has assigned.
     variables: BTreeMap<String, f64>,
     steps: u32,
@@ -93,11 +101,13 @@ impl<'a> World<'a> {
             connections: Vec::new(),
             sockets: BTreeMap::new(),
             pending: None,
+            poll_due: None,
             notes: Vec::new(),
             failed_line: None,
             last: None,
             sent: VecDeque::new(),
             before_close: None,
+            acquainted: None,
             variables: BTreeMap::new(),
             steps: 0,
         }
@@ -220,7 +230,8 @@ impl<'a> World<'a> {
         let listener = self.sockets.iter().find(|(_, socket)| socket.listening).map(|(fd, _)| *fd);
         let free = self.connections.last().is_none_or(|connection| connection.is_over());
         if let Some(fd) = listener.filter(|_| opens && free) {
-            self.open(fd, true)?;
+            let fast = self.listens_fast(fd);
+            self.open(fd, true, fast)?;
         }
         let Some(connection) = self.connections.last_mut() else {
             self.refuse(&segment);
@@ -233,12 +244,19 @@ impl<'a> World<'a> {
             segment.ack = segment.ack.wrapping_sub(connection.own_start.unwrap_or(0));
             connection.peer_syn.get_or_insert(segment);
         }
+        let fresh = connection.endpoint.as_ref().is_some_and(|endpoint| endpoint.state() == State::SynSent);
         segment.ts_ecr = connection.stamps.on_wire(segment.ts_ecr);
         segment.sent = self.now;
         match &mut connection.endpoint {
             Some(endpoint) if endpoint.state() != State::Closed => {
                 endpoint.on_segment(self.now, &segment, segment.ecn == 3);
                 connection.reset |= segment.flags.has(Flags::RST) && endpoint.state() == State::Closed;
+                // Who answers a SYN of Fast Open is remembered (RFC 7413 §4.1.3).
+                if fresh && connection.fast && endpoint.state() == State::Established {
+                    let known = self.acquainted.map(|(cookie, _)| cookie);
+                    let given = if let Feedback::FastOpen(cookie) = segment.feedback { Some(cookie) } else { known };
+                    self.acquainted = given.map(|cookie| (cookie, u32::from(segment.mss)));
+                }
             }
             _ => self.refuse(&segment),
         }
@@ -259,7 +277,7 @@ impl<'a> World<'a> {
     }
 
     /// Makes a connection, which comes to the listening socket `fd` or is what it connects.
-    pub(super) fn open(&mut self, fd: i64, listens: bool) -> Result<(), String> {
+    pub(super) fn open(&mut self, fd: i64, listens: bool, fast: Option<FastOpen>) -> Result<(), String> {
         let syn = self.script.events[self.at..].iter().find_map(|event| match &event.what {
             What::Inject(packet) if packet.flags.has(Flags::SYN) => Some(packet.to_segment()),
             _ => None,
@@ -271,13 +289,18 @@ impl<'a> World<'a> {
         let mut endpoint =
             if listens { Endpoint::listen(config, law) } else { Endpoint::connect(config, law, self.now) };
         endpoint.set_auto_read(false);
+        if let Some(fast) = fast {
+            endpoint.set_fast_open(fast);
+        }
         self.sent.clear();
         self.connections.push(Connection {
             endpoint: Some(endpoint),
             listener: listens.then_some(fd),
+            fast: fast.is_some(),
             accepted: !listens,
             reset: false,
             shut: false,
+            read_shut: false,
             corked: false,
             held: 0,
             error_taken: false,
@@ -362,6 +385,9 @@ impl<'a> World<'a> {
     /// A setting of the host concerns the connections that are opened later; what Linux reads while one lasts, that too.
     fn shell(&mut self, text: &str, line: usize) -> Result<(), String> {
         let set = self.setup.shell(text, line, &mut self.notes)?;
+        if std::mem::take(&mut self.setup.forget_peers) {
+            self.acquainted = None;
+        }
         let Some(connection) = self.connections.last_mut().filter(|connection| !connection.is_over()) else {
             return Ok(());
         };
@@ -494,6 +520,8 @@ impl Connection {
             own.sack_permitted && peer.sack_permitted,
             own.window_scale.is_some() && peer.window_scale.is_some(),
             ecn(&own) && ecn(&peer),
+            false,
+            self.endpoint.as_ref().is_some_and(Endpoint::fast_opened),
         ]
         .into_iter()
         .enumerate()
@@ -523,6 +551,7 @@ const CONSTANTS: &[(&str, f64)] = &[
     ("TCPI_OPT_SACK", 2.0),
     ("TCPI_OPT_WSCALE", 4.0),
     ("TCPI_OPT_ECN", 8.0),
+    ("TCPI_OPT_SYN_DATA", 32.0),
     ("TCP_INFINITE_SSTHRESH", 2_147_483_647.0),
     ("TCP_ESTABLISHED", 1.0),
     ("TCP_FIN_WAIT1", 4.0),

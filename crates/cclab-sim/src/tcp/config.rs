@@ -120,6 +120,8 @@ pub struct Config {
     pub ecn: Ecn,
     /// Ask for this rate on the SYN (Quick-Start, RFC 4782).
     pub quick_start: Option<Rate>,
+    /// Data on the SYN (RFC 7413), with a cookie of an earlier connection.
+    pub fast_open: bool,
     /// Initial window, in segments.
     pub initial_window: u32,
     /// Initial slow-start threshold, in bytes.
@@ -181,6 +183,7 @@ impl Config {
             multipath: false,
             ecn: Ecn::Off,
             quick_start: None,
+            fast_open: false,
             initial_window: 10,
             initial_ssthresh: None,
             receive_buffer: 256 << 20,

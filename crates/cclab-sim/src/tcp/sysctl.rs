@@ -28,6 +28,8 @@ pub const SYSCTLS: &[Sysctl] = &[
     // Without RACK's timer of the tail nothing is left of it: early retransmit itself is gone.
     one("tcp_early_retrans", "tlp", (0, 4), |c, n| c.tlp = n >= 3),
     one("tcp_ecn", "ecn", (0, 3), |c, n| c.ecn = [Ecn::Off, Ecn::On, Ecn::Accept, Ecn::Accurate][n as usize]),
+    // Both ends are one host's settings here: 1 is for those who connect, 2 for those who listen.
+    one("tcp_fastopen", "fast_open", (0, 0xfff), |c, n| c.fast_open = n & 3 == 3),
     one("tcp_frto", "frto", (0, 2), |c, n| c.frto = n != 0),
     one("tcp_max_reordering", "max_reordering", (1, 1000), |c, n| c.max_reordering = n as u32),
     one("tcp_min_tso_segs", "tso", (1, 64), |c, n| c.tso = Some(Tso { min_segments: n as u32 })),

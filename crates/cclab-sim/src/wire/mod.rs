@@ -8,7 +8,7 @@ mod packet;
 pub mod quick_start;
 mod segment;
 
-pub use cclab_algo::cc::{Feedback, News};
+pub use cclab_algo::cc::{Cookie, Feedback, News};
 pub use packed::{Options, Packed};
 pub use packet::{Body, Datagram, IP_HEADER, NEWS, Packet, SocketId, TCP_HEADER, UDP_HEADER};
 pub use segment::{AccEcn, DSS_ACK, DSS_DATA, Echo, Flags, SackBlocks, Segment, unwrap_offset};

@@ -209,6 +209,10 @@ impl Segment {
         if self.dss != 0 {
             n += self.dss_bytes();
         }
+        if let Feedback::FastOpen(cookie) = &self.feedback {
+            // Kind and length; the experimental option has a magic number too (RFC 7413 §4.1.1, appendix A).
+            n += (2 + 2 * u32::from(cookie.experimental()) + cookie.bytes().len() as u32).next_multiple_of(4);
+        }
         n + self.accecn().map_or(0, |option| option.bytes())
     }
     #[cold]

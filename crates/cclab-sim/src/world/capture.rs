@@ -11,7 +11,7 @@ mod air;
 use super::config::{self, Point, Scenario};
 use crate::app::config::{Flow, Traffic};
 use crate::net::medium::routing::dsr;
-use crate::wire::{Body, DSS_ACK, DSS_DATA, Datagram, Flags, Packet, Segment};
+use crate::wire::{Body, DSS_ACK, DSS_DATA, Datagram, Feedback, Flags, Packet, Segment};
 use cclab_algo::Time;
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Opt, TcpOptions, UdpHeader};
 use pcap_file::pcapng::PcapNgWriter;
@@ -294,12 +294,18 @@ fn options(segment: &Segment, peer_isn: u32) -> TcpOptions {
         list.extend([Opt::Noop, Opt::Noop, Opt::SelectiveAcknowledgement(first, rest)]);
     }
     let options = TcpOptions::try_from_elements(&list).expect("a segment's options fit 40 bytes");
-    if segment.dss == 0 && segment.accecn().is_none() {
+    let cookie = if let Feedback::FastOpen(cookie) = segment.feedback { Some(cookie) } else { None };
+    if segment.dss == 0 && segment.accecn().is_none() && cookie.is_none() {
         return options;
     }
     let mut bytes = options.as_slice().to_vec();
     if segment.dss != 0 {
         bytes.extend(dss(segment));
+    }
+    if let Some(cookie) = cookie {
+        bytes.extend([34, 2 + cookie.bytes().len() as u8]);
+        bytes.extend(cookie.bytes());
+        bytes.resize(bytes.len().next_multiple_of(4), 1); // NOP
     }
     if let Some(accecn) = segment.accecn() {
         bytes.extend([accecn.kind, 2 + 3 * accecn.len as u8]);

@@ -2,7 +2,7 @@
 
 use super::super::Config;
 use super::ecn::{Style, handshake_flags};
-use super::sender::{Agreed, quick_start_request};
+use super::sender::quick_start_request;
 use super::{Endpoint, State, timestamp};
 use crate::wire::ecn::{CE, NOT_ECT};
 use crate::wire::{Flags, Segment};
@@ -20,7 +20,7 @@ const SYN_RETRIES: u32 = 6;
 const SYNACK_RETRIES: u32 = 5;
 
 /// Window-scale shifts are at most 14 (RFC 7323 §2.3).
-const MAX_SCALE: u32 = 14;
+pub(super) const MAX_SCALE: u32 = 14;
 
 /// What a peer can take that does not say so (RFC 9293 §3.7.1, IPv4).
 const DEFAULT_MSS: u32 = 536;
@@ -35,24 +35,24 @@ pub(super) struct Handshake {
     pub pending: bool,
     /// When it is retransmitted.
     pub deadline: Time,
-    sent: Option<Time>,
+    pub sent: Option<Time>,
     /// When it ended well; [`Time::NEVER`] before.
     pub ended: Time,
     /// Timestamp of the first SYN or SYN-ACK.
-    first_timestamp: u32,
-    retransmissions: u32,
+    pub first_timestamp: u32,
+    pub retransmissions: u32,
     /// The ACK that ends the handshake is due.
     pub ack_alone: bool,
     /// What is agreed of ECN.
-    ecn: Style,
+    pub ecn: Style,
     /// The Quick-Start request of the peer's SYN, for our SYN-ACK.
     quick_start: Feedback,
     /// ECN codepoint under which the peer's SYN arrived.
     syn_ecn: u8,
     /// The peer offered these, and so do we.
-    sack: bool,
-    timestamps: bool,
-    peer_scale: Option<u8>,
+    pub sack: bool,
+    pub timestamps: bool,
+    pub peer_scale: Option<u8>,
 }
 
 impl Handshake {
@@ -84,6 +84,7 @@ impl Handshake {
 impl Endpoint {
     /// The SYN, or the SYN-ACK.
     pub(super) fn handshake_segment(&mut self, now: Time) -> Segment {
+        let (len, fast_open) = self.on_syn_leaves(self.state == State::SynReceived);
         let config = self.snd.config();
         let reply = self.state == State::SynReceived;
         let shake = &mut self.handshake;
@@ -111,10 +112,13 @@ impl Endpoint {
             Some(rate) if shake.retransmissions == 0 => quick_start_request(now, rate),
             _ => Feedback::None,
         };
-        self.snd.on_syn_sent();
+        if !self.is_early() {
+            self.snd.on_syn_sent();
+        }
         Segment {
             flags,
-            feedback,
+            len,
+            feedback: if fast_open.is_none() { feedback } else { fast_open },
             ack: self.rcv.rcv_nxt,
             sent: now,
             mss,
@@ -149,7 +153,7 @@ impl Endpoint {
 
     /// A segment in LISTEN or SYN-SENT.
     pub(super) fn on_handshake_segment(&mut self, now: Time, segment: &Segment) {
-        let acks_our_syn = segment.flags.has(Flags::ACK) && segment.ack == 1 && self.state == State::SynSent;
+        let acks_our_syn = self.state == State::SynSent && self.acks_our_syn(segment);
         if segment.flags.has(Flags::RST) {
             if acks_our_syn {
                 self.state = State::Closed;
@@ -166,10 +170,15 @@ impl Endpoint {
             self.establish(now, segment);
             // connect() returns before the application writes, so the ACK that ends the handshake carries no data.
             self.handshake.ack_alone = true;
+            self.take_syn_ack(segment);
         } else {
             // A connection is asked for; or both ends asked at once.
+            let listens = self.state == State::Listen;
             self.state = State::SynReceived;
             self.handshake.pending = true;
+            if listens {
+                self.take_syn_data(now, segment);
+            }
         }
     }
 
@@ -183,7 +192,10 @@ impl Endpoint {
             shake.ecn = Style::Off; // its law lives on marks and is not ours (Linux `tcp_ecn_create_request`)
         }
         shake.syn_ecn = segment.ecn;
-        shake.quick_start = segment.feedback;
+        shake.quick_start = match segment.feedback {
+            Feedback::FastOpen(_) => Feedback::None,
+            request => request,
+        };
         shake.sack = config.sack && segment.sack_permitted;
         shake.timestamps = config.timestamps && segment.has_timestamps;
         shake.peer_scale = segment.window_scale.filter(|_| config.window_scaling);
@@ -196,8 +208,9 @@ impl Endpoint {
     /// The peer repeats its SYN or SYN-ACK: ours was lost. Or both opened at once, and this acknowledges our SYN.
     pub(super) fn on_repeated_syn(&mut self, now: Time, segment: &Segment) {
         if self.state == State::SynReceived {
-            if segment.flags.has(Flags::ACK) && segment.ack == 1 {
+            if self.acks_our_syn(segment) {
                 self.establish(now, segment);
+                self.snd.skip(segment.ack);
                 self.rcv.ack_now = true;
             } else {
                 self.handshake.pending = true;
@@ -209,38 +222,26 @@ impl Endpoint {
 
     /// Our SYN is acknowledged.
     pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
-        let shake = self.handshake;
+        if !self.is_early() {
+            self.begin_transfer(now, segment);
+        }
         self.state = State::Established;
         self.handshake.ended = now;
         self.handshake.deadline = Time::NEVER;
         self.handshake.pending = false;
-        self.rcv.use_sack = shake.sack;
-        self.rcv.marks.style = shake.ecn;
         self.rcv.marks.cep += u32::from(segment.flags.has(Flags::SYN) && segment.ecn == CE);
-        self.rcv.mss = self.snd.mss() as u32;
-        if shake.peer_scale.is_some() {
-            self.rcv.scale = scale_for(self.snd.config().receive_buffer);
-        }
-        let agreed = Agreed {
-            sack: shake.sack,
-            timestamps: shake.timestamps,
-            shift: shake.peer_scale.unwrap_or(0).min(MAX_SCALE as u8),
-            ecn: shake.ecn,
-            sent: shake.sent,
-            retransmissions: shake.retransmissions,
-            first_timestamp: shake.first_timestamp,
-        };
+        let agreed = self.agreed();
         self.snd.establish(now, segment, &agreed);
     }
 }
 
 /// The MSS option that our SYN carries: what we can take, whatever the peer can (RFC 9293 §3.7.1).
-fn offered_mss(config: &Config) -> u32 {
+pub(super) fn offered_mss(config: &Config) -> u32 {
     config.mss + if config.timestamps { TIMESTAMPS } else { 0 }
 }
 
 /// The smallest shift of Linux's rule: floor(log2 buffer) − 15.
-fn scale_for(buffer: u64) -> u8 {
+pub(super) fn scale_for(buffer: u64) -> u8 {
     buffer.max(1).ilog2().saturating_sub(15).min(MAX_SCALE) as u8
 }
 

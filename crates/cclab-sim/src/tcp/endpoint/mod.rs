@@ -15,11 +15,13 @@ use cclab_algo::{Duration, Rate, Time};
 use std::sync::Arc;
 
 mod ecn;
+mod fast_open;
 mod handshake;
 mod receiver;
 mod sender;
 
 use ecn::Style;
+pub use fast_open::FastOpen;
 use handshake::Handshake;
 use receiver::Receiver;
 use sender::{Outgoing, Sender};
@@ -130,6 +132,7 @@ pub struct Endpoint {
     time_wait_ends: Time,
     /// An ACK of what came before marking began or ended (RFC 8257 §3.2).
     early: Option<Box<Segment>>,
+    fast_open: Option<Box<FastOpen>>,
     rcv: Receiver,
     snd: Sender,
 }
@@ -151,6 +154,7 @@ impl Endpoint {
             handshake: Handshake::new(),
             time_wait_ends: Time::NEVER,
             early: None,
+            fast_open: config.fast_open.then(|| Box::new(FastOpen::acquainted())),
             snd: Sender::new(config, cc),
         }
     }

@@ -239,6 +239,15 @@ impl Sender {
     pub fn pause(&mut self) {
         self.outbox.pause(self.window.nxt());
     }
+    /// Bytes written and not sent.
+    pub fn waiting(&self) -> u64 {
+        self.outbox.waiting(self.window.nxt().max(1))
+    }
+    /// What went with our SYN is acknowledged up to `ack`.
+    pub fn skip(&mut self, ack: u64) {
+        self.stats.bytes_acked += ack.saturating_sub(self.window.nxt());
+        self.window.skip(ack);
+    }
     pub fn set_nagle(&mut self, nagle: bool) {
         self.outbox.set_nagle(nagle);
     }
@@ -248,8 +257,8 @@ impl Sender {
         self.window.on_syn_sent();
     }
 
-    /// Our SYN is acknowledged by `segment`.
-    pub fn establish(&mut self, now: Time, segment: &Segment, agreed: &Agreed) {
+    /// Data may flow: both SYNs are known, that of the peer by `segment`.
+    pub fn open(&mut self, now: Time, segment: &Segment, agreed: &Agreed) {
         self.open = true;
         self.timestamps = agreed.timestamps;
         self.use_sack = agreed.sack && matches!(self.config.recovery, Recovery::Sack | Recovery::Rack);
@@ -259,6 +268,10 @@ impl Sender {
         self.window.open(segment, agreed.shift, buffer.max(self.mss));
         self.usage = Usage::new(now);
         self.pacer.begin(agreed.timestamps, self.config.multipath);
+    }
+
+    /// Our SYN is acknowledged by `segment`.
+    pub fn establish(&mut self, now: Time, segment: &Segment, agreed: &Agreed) {
         match agreed.sent {
             Some(sent) if agreed.retransmissions == 0 => self.rtt_sample(now, now - sent, now - sent),
             _ => self.after_lost_syn(now, segment, agreed),

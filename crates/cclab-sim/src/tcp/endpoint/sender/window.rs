@@ -34,6 +34,11 @@ impl SendWindow {
         self.max = self.wnd;
     }
 
+    /// All before `ack` went with the SYN and has arrived.
+    pub fn skip(&mut self, ack: u64) {
+        (self.una, self.nxt) = (ack, ack);
+    }
+
     pub fn una(&self) -> u64 {
         self.una
     }
