@@ -62,15 +62,15 @@ def windows(samples: pl.DataFrame, law: str) -> Quantities:
     }
 
 
-def scenarios(about: dict[str, Any], host: dict[str, Any]) -> list[Scenario]:
-    """All of them, in order, on hosts that are like this."""
+def scenarios(about: dict[str, Any], host: dict[str, Any], link: dict[str, Any] | None = None) -> list[Scenario]:
+    """All of them, in order, on hosts that are like this and a link that has this too."""
     return [
         Scenario.from_dict(
             {
                 "name": case["name"],
                 "duration": case.get("duration", "20 s"),
                 "warmup": case.get("warmup", "5 s"),
-                "network": case["network"],
+                "network": {**(link or {}), **case["network"]},
                 "flows": [{**host, **flow} for flow in case["flows"]],
                 "record": {"samples": "10 ms"},
             }
@@ -83,7 +83,7 @@ def run(context: Context) -> Findings:
     """Everything of the study."""
     about = context.about
     plan = about["quick" if context.quick else "full"]
-    made, real = scenarios(about, about["host"]), scenarios(about, {})
+    made, real = scenarios(about, about["host"], about["link"]), scenarios(about, {})
     jobs = [(s, seed) for s in made for seed in range(1, plan["simulator"] + 1)]
     simulated = context.run(jobs, measure, keep="agreement/1")
     refused = reasons(real)
