@@ -72,6 +72,10 @@ def test_a_sysctl_is_another_name_of_a_field():
     same = [
         ({"tcp_sack": 0}, {"sack": False}),
         ({"tcp_recovery": 0}, {"recovery": "sack"}),
+        (
+            {"tcp_comp_sack_delay_ns": 1_000_000, "tcp_comp_sack_slack_ns": 5000, "tcp_comp_sack_nr": 9},
+            {"comp_sack_delay": "1 ms", "comp_sack_slack": "5 us", "comp_sack_nr": 9},
+        ),
         ({"tcp_recovery": 7}, {"reo_wnd_adapts": False, "rack_dupthresh": False}),
         ({"tcp_reordering": 5, "tcp_max_reordering": 20}, {"dupthresh": 5, "max_reordering": 20}),
         ({"tcp_ecn": 1, "tcp_early_retrans": 0}, {"ecn": True, "tlp": False}),

@@ -440,6 +440,9 @@ fn read_delayed_ack(t: &mut Table, config: &mut Config) {
     ack.adaptive = d.or("adaptive", &Flag, ack.adaptive);
     ack.quickack = d.or("quickack", &QUICKACKS, ack.quickack.into()) as u32;
     t.put("delayed_ack", d.finish());
+    config.comp_sack_delay = t.or("comp_sack_delay", &Or("off", TIME), config.comp_sack_delay);
+    config.comp_sack_slack = t.or("comp_sack_slack", &TIME, config.comp_sack_slack);
+    config.comp_sack_nr = t.or("comp_sack_nr", &Integer { min: 0, max: 255 }, config.comp_sack_nr.into()) as u32;
 }
 
 fn read_rto(t: &mut Table, config: &mut Config) {

@@ -138,6 +138,13 @@ pub struct Config {
     pub growth_per_ack: bool,
     /// Delayed acknowledgements.
     pub delayed_ack: DelayedAck,
+    /// Duplicate ACKs after the third wait so long, or a twentieth of the RTT, for others to be said with them (Linux
+    /// `tcp_comp_sack_delay_ns`); none do otherwise.
+    pub comp_sack_delay: Option<Duration>,
+    /// How much longer a timer may wait.
+    pub comp_sack_slack: Duration,
+    /// Most ACKs that do not leave.
+    pub comp_sack_nr: u32,
     /// Retransmission timeout.
     pub rto: RtoConfig,
     /// Duplicate ACKs that mean a loss.
@@ -192,6 +199,9 @@ impl Config {
             tso: None,
             growth_per_ack: false,
             delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40), adaptive: true, quickack: 16 },
+            comp_sack_delay: None,
+            comp_sack_slack: Duration::from_micros(100),
+            comp_sack_nr: 44,
             rto: RtoConfig {
                 style: RtoStyle::Linux,
                 min: Duration::from_millis(200),

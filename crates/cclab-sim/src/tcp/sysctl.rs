@@ -20,10 +20,15 @@ pub struct Sysctl {
 /// A buffer of a GiB, as much as the window of RFC 7323 can say.
 const BUFFER: (i64, i64) = (1, 1 << 30);
 const FLAG: (i64, i64) = (0, 1);
+/// Up to a second.
+const NANOSECONDS: (i64, i64) = (0, 1_000_000_000);
 
 /// Every setting that there is.
 pub const SYSCTLS: &[Sysctl] = &[
     one("tcp_adv_win_scale", "adv_win_scale", (-31, 31), |c, n| c.adv_win_scale = Some(n as i8)),
+    one("tcp_comp_sack_delay_ns", "comp_sack_delay", NANOSECONDS, |c, n| c.comp_sack_delay = Some(Duration(n as u64))),
+    one("tcp_comp_sack_nr", "comp_sack_nr", (0, 255), |c, n| c.comp_sack_nr = n as u32),
+    one("tcp_comp_sack_slack_ns", "comp_sack_slack", NANOSECONDS, |c, n| c.comp_sack_slack = Duration(n as u64)),
     one("tcp_dsack", "dsack", FLAG, |c, n| c.dsack = n != 0),
     // Without RACK's timer of the tail nothing is left of it: early retransmit itself is gone.
     one("tcp_early_retrans", "tlp", (0, 4), |c, n| c.tlp = n >= 3),

@@ -14,9 +14,11 @@ use cclab_algo::cc::{CongestionControl, Feedback, Phase, Share};
 use cclab_algo::{Duration, Rate, Time};
 use std::sync::Arc;
 
+mod compression;
 mod ecn;
 mod fast_open;
 mod handshake;
+mod receive_rtt;
 mod receiver;
 mod sender;
 
@@ -130,7 +132,7 @@ pub struct Endpoint {
     handshake: Handshake,
     state: State,
     time_wait_ends: Time,
-    /// An ACK of what came before marking began or ended (RFC 8257 §3.2).
+    /// An ACK of what came before marking began or ended (RFC 8257 §3.2), or before a block that has no room beside it.
     early: Option<Box<Segment>>,
     fast_open: Option<Box<FastOpen>>,
     rcv: Receiver,
@@ -206,6 +208,9 @@ impl Endpoint {
             if self.rcv.marks.style != Style::Off {
                 self.note_mark(now, segment, if ce { CE } else { segment.ecn });
             }
+            if self.rcv.must_say_first(segment) {
+                self.say_first(now);
+            }
             self.snd.stats.bytes_received += self.rcv.on_data(now, segment, self.snd.rtt());
         }
         self.move_on(now);
@@ -216,11 +221,17 @@ impl Endpoint {
     #[inline(never)]
     fn note_mark(&mut self, now: Time, segment: &Segment, codepoint: u8) {
         if self.rcv.marks.turns(codepoint) && self.rcv.owes_ack() {
-            let mut early = Segment::default();
-            self.ack(now, Flags::ACK | self.rcv.marks.flags(), &mut early);
-            self.early = Some(Box::new(early));
+            self.say_first(now);
         }
         self.rcv.take_ecn(segment, codepoint);
+    }
+
+    /// Acknowledges what came before the segment that is just arriving.
+    #[cold]
+    fn say_first(&mut self, now: Time) {
+        let mut early = Segment::default();
+        self.ack(now, Flags::ACK | self.rcv.marks.flags(), &mut early);
+        self.early = Some(Box::new(early));
     }
 
     /// News of the route came.

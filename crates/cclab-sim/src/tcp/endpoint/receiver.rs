@@ -1,7 +1,9 @@
 //! The receiving half: reassembly, SACK blocks, the offered window, and when to acknowledge.
 
 use super::super::Config;
+use super::compression::Compression;
 use super::ecn::{Marks, OPTION_SPACE, Style};
+use super::receive_rtt::ReceiveRtt;
 use super::sender::Rtt;
 use crate::wire::ecn::CE;
 use crate::wire::{Echo, Flags, SackBlocks, Segment};
@@ -12,6 +14,9 @@ use std::sync::Arc;
 
 /// Longest delay of an ACK (Linux `TCP_DELACK_MAX`).
 const DELAY_MAX: Duration = Duration::from_millis(200);
+
+/// Blocks that an ACK has room for in any case (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+const EXPECTED_BLOCKS: usize = 2;
 
 /// The receiving half of an endpoint. What every segment needs comes first, then what few do.
 #[derive(Debug)]
@@ -47,6 +52,8 @@ pub(super) struct Receiver {
     /// What was received out of order, or twice, while there is anything to tell of it.
     gaps: Option<Box<Gaps>>,
     config: Arc<Config>,
+    /// What most endpoints do not do.
+    tuning: Option<Box<Tuning>>,
     /// In-order bytes that the application has not read.
     unread: u64,
     /// Offset after the peer's FIN, once it is known.
@@ -57,6 +64,20 @@ pub(super) struct Receiver {
     pub returning: Feedback,
     /// About the latest data packet; only for a law that reads it.
     echo: Option<Box<Echo>>,
+}
+
+/// The RTT as seen from here, and what goes by it.
+#[derive(Debug)]
+struct Tuning {
+    rtt: ReceiveRtt,
+    compression: Option<Compression>,
+}
+
+impl Tuning {
+    fn new(config: &Config) -> Option<Box<Tuning>> {
+        let compression = Compression::new(config);
+        compression.is_some().then(|| Box::new(Tuning { rtt: ReceiveRtt::default(), compression }))
+    }
 }
 
 /// What was received out of order, or twice.
@@ -93,6 +114,7 @@ impl Receiver {
             gaps: None,
             unread: 0,
             fin_end: None,
+            tuning: Tuning::new(&config),
             marks: Marks::new(),
             returning: Feedback::None,
             echo: echoes.then(Box::default),
@@ -131,6 +153,9 @@ impl Receiver {
     /// Takes in the payload and FIN of a segment; the payload bytes that are now in order.
     pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: &Rtt) -> u64 {
         let mut in_order = 0;
+        if self.tuning.is_some() {
+            self.measure(now, segment);
+        }
         self.full_segment = self.full_segment.max(segment.len);
         if let Some(echo) = &mut self.echo {
             **echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
@@ -150,7 +175,7 @@ impl Receiver {
             let pushed = segment.flags.has(Flags::PSH) && self.auto_read;
             in_order = self.on_in_order(now, end, pushed, rtt);
         } else {
-            self.on_out_of_order(start, end);
+            self.on_out_of_order(now, start, end, rtt);
         }
         self.last_arrival = now;
         in_order
@@ -191,9 +216,9 @@ impl Receiver {
         let before = self.rcv_nxt;
         self.rcv_nxt = end;
         if self.has_ranges() {
-            // A gap is filled, wholly or in part: say so at once (RFC 5681 §4.2).
-            self.ack_now = true;
             self.merge_ranges();
+            // A gap is filled: say so at once (RFC 5681 §4.2).
+            self.ack_now |= !self.has_ranges();
         }
         let fin = u64::from(self.fin_end.is_some_and(|fin| self.rcv_nxt >= fin));
         if fin != 0 && !self.fin_received {
@@ -248,9 +273,44 @@ impl Receiver {
         }
     }
 
-    fn on_out_of_order(&mut self, start: u64, end: u64) {
-        self.ack_now = true;
+    fn on_out_of_order(&mut self, now: Time, start: u64, end: u64, rtt: &Rtt) {
         self.gaps().insert(start, end);
+        self.ack_gap(now, rtt);
+    }
+
+    /// Something is missing: an ACK at once, unless several left that said the same.
+    fn ack_gap(&mut self, now: Time, rtt: &Rtt) {
+        let may_wait = self.use_sack && !self.ack_now && self.quick == 0;
+        match self.tuning.as_mut().filter(|_| may_wait).and_then(|tuning| tuning.hold(now, self.rcv_nxt, rtt.srtt())) {
+            Some(at) => self.deadline = self.deadline.min(at),
+            None => self.ack_now = true,
+        }
+    }
+
+    /// Whether ACKs are held back that have no room for the block that `segment` changes or begins (Linux
+    /// `tcp_sack_new_ofo_skb`).
+    pub fn must_say_first(&mut self, segment: &Segment) -> bool {
+        let Some(compression) = self.tuning.as_mut().and_then(|tuning| tuning.compression.as_mut()) else {
+            return false;
+        };
+        let far = self.gaps.as_ref().is_some_and(|gaps| gaps.place(segment) >= EXPECTED_BLOCKS);
+        let due = far && compression.holds() && segment.seq > self.rcv_nxt && segment.end() <= self.right_edge;
+        if due {
+            compression.release();
+        }
+        due
+    }
+
+    /// A data segment tells the RTT.
+    #[cold]
+    fn measure(&mut self, now: Time, segment: &Segment) {
+        let Some(tuning) = &mut self.tuning else { return };
+        if segment.has_timestamps && segment.len >= self.full_segment {
+            tuning.rtt.by_timestamp(now, segment.ts_ecr, self.unread > 0);
+        }
+        if segment.seq <= self.rcv_nxt && segment.end() > self.rcv_nxt {
+            tuning.rtt.by_window(now, segment.end(), self.right_edge - self.last_ack_sent);
+        }
     }
 
     /// Decides when the data just received in order is acknowledged.
@@ -261,8 +321,10 @@ impl Receiver {
         // More than one full segment, as Linux counts it: a second one, or a full one and a rest.
         let many =
             self.unacked > u64::from(self.config.delayed_ack.every.saturating_sub(1)) * u64::from(self.full_segment);
-        if self.quick > 0 || many || self.has_ranges() {
+        if self.quick > 0 || many {
             self.ack_now = true;
+        } else if self.has_ranges() {
+            self.ack_gap(now, rtt);
         }
         if !self.ack_now && self.deadline == Time::NEVER {
             self.deadline = now + self.delay(rtt.srtt());
@@ -310,7 +372,8 @@ impl Receiver {
         if now >= self.deadline {
             self.deadline = Time::NEVER;
             self.ack_now = true;
-            if self.config.delayed_ack.adaptive {
+            let held = self.tuning.as_ref().is_some_and(|tuning| tuning.holds());
+            if self.config.delayed_ack.adaptive && !held {
                 // Linux: a delayed ACK that had to wait lengthens the delay, up to the RTO.
                 self.ato = Duration(self.ato.0 * 2).min(DELAY_MAX);
             }
@@ -345,6 +408,9 @@ impl Receiver {
         self.unacked = 0;
         self.quick = self.quick.saturating_sub(1);
         self.last_ack_sent = self.rcv_nxt;
+        if let Some(tuning) = &mut self.tuning {
+            tuning.on_ack_sent();
+        }
         if self.gaps.is_some() { self.sack_blocks(timestamps) } else { SackBlocks::NONE }
     }
 
@@ -389,7 +455,31 @@ impl Receiver {
     }
 }
 
+impl Tuning {
+    /// When an ACK leaves that need not leave at once.
+    fn hold(&mut self, now: Time, rcv_nxt: u64, srtt: Duration) -> Option<Time> {
+        let rtt = self.rtt.get();
+        let rtt = if srtt > Duration::ZERO { rtt.min(srtt) } else { rtt };
+        self.compression.as_mut()?.hold(now, rcv_nxt, rtt)
+    }
+    fn holds(&self) -> bool {
+        self.compression.as_ref().is_some_and(Compression::holds)
+    }
+    fn on_ack_sent(&mut self) {
+        if let Some(compression) = &mut self.compression {
+            compression.on_ack_sent();
+        }
+    }
+}
+
 impl Gaps {
+    /// Which of the blocks as SACK reports them `segment` touches; how many there are, if none.
+    fn place(&self, segment: &Segment) -> usize {
+        let touches = |&(start, end): &(u64, u64)| segment.seq <= end && start <= segment.end();
+        let recent = &self.recent[..self.recent_len];
+        recent.iter().position(touches).unwrap_or(recent.len())
+    }
+
     /// `[start, end)` was received out of order.
     fn insert(&mut self, start: u64, end: u64) {
         // First range that reaches `start`; most often the last one, or none.
