@@ -132,7 +132,14 @@ impl Track {
         let end = start + u64::from(len);
         if start < self.sent {
             let first = self.flight.partition_point(|other| other.end <= start);
-            self.flight.range_mut(first..).take_while(|other| other.end <= end).for_each(|other| other.sent = None);
+            let mut begins = start;
+            for other in self.flight.range_mut(first..) {
+                if begins >= end {
+                    break;
+                }
+                begins = other.end;
+                other.sent = None;
+            }
         }
         if end > self.sent {
             self.flight.push_back(Flying { end, sent: (start == self.sent).then_some(now), sacked: false });
@@ -236,6 +243,10 @@ mod tests {
         track.sent(ms(80), seq(5001), 1000, ACK);
         track.sent(ms(81), seq(5001), 1000, ACK);
         assert_eq!(track.acked(ms(90), seq(6001), None), None, "the last one was sent twice");
+        [6001, 7001].into_iter().for_each(|offset| track.sent(ms(95), seq(offset), 1000, ACK));
+        track.sent(ms(96), seq(6001), 1500, ACK);
+        assert_eq!(track.acked(ms(99), seq(7001), None), None);
+        assert_eq!(track.acked(ms(99), seq(8001), None), None, "half of it was sent twice");
     }
 
     /// The first of four is lost: each of the others shows its RTT as it arrives, and not again when the hole is filled.
