@@ -163,13 +163,8 @@ def test_a_host_hands_over_a_millisecond_of_its_rate():
 
 
 def test_bursts_meet_a_short_queue_as_the_kernels_do():
-    """Linux 6.18, 9 runs: Reno gets 80.2 ± 1.5 of 96.5 Mbit/s where the buffer is a fifth of the BDP (86 if ACKs alone clock the segments out)."""
+    """Linux 6.18, twelve runs: Reno gets 81.0 of 96.5 Mbit/s in the median where the buffer is a fifth of the BDP; 83.2 if ACKs alone clock the segments out."""
     network = {"rate": "100 Mbit/s", "rtt": "20 ms", "queue": {"limit": "0.2 BDP"}}
-    made = {
-        "duration": "20 s",
-        "warmup": "5 s",
-        "network": network,
-        "flows": [{"cc": "reno", "tso": 2, "send_jitter": "20 us"}],
-    }
-    goodput = [Scenario.from_dict(made).run(seed=seed).flows["goodput_bps"][0] / 1e6 for seed in range(1, 4)]
-    assert sum(goodput) / 3 == pytest.approx(80.2, rel=0.05)
+    flow = {"cc": "reno", "tso": 2, "send_jitter": "20 us"}
+    made = {"duration": "20 s", "warmup": "5 s", "network": network, "flows": [flow]}
+    assert Scenario.from_dict(made).run(seed=1).flows["goodput_bps"][0] / 1e6 == pytest.approx(81.0, rel=0.015)
