@@ -275,6 +275,7 @@ class TimeoutEvent:
     now_s: float
     flight_size: int
     first: bool
+    in_flight: int
 
 class RecoveredEvent:
     """Recovery ended; everything that was outstanding when it began has been acknowledged."""
