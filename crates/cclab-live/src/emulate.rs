@@ -255,6 +255,7 @@ fn row(side: usize, watch: &Watch, rtts: &Histogram, lost: u64, seconds: f64, in
         cwnd_mean_segments: f64::NAN,
         cwnd_min_segments: f64::NAN,
         cwnd_max_segments: f64::NAN,
+        ecn: "unknown",
         connect_s: f64::NAN,
         fct_s: f64::NAN,
         fct_receiver_s: f64::NAN,

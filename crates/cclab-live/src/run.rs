@@ -412,6 +412,7 @@ fn row(
         cwnd_mean_segments,
         cwnd_min_segments,
         cwnd_max_segments,
+        ecn: "unknown",
         connect_s: since(outcome.opened, outcome.connected),
         fct_s: since(outcome.opened, transferred),
         fct_receiver_s: since(outcome.opened, transferred.and(outcome.received_all)),

@@ -43,6 +43,9 @@ def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dic
 def remark(result: Result) -> str | None:
     """What was in vain: flows that nobody answered, stations that nobody hears, frames where there is no air."""
     said = never_up(result)
+    lost = [row["label"] for row in result.rows("flows") if row["ecn"] == "lost" and not np.isnan(row["connect_s"])]
+    if lost:
+        said.append(f"Asked for ECN, and came up without: {some(lost)}; their SYN was lost or the peer has none.")
     if result.rows("stations"):
         said += _out_of_reach(result)
     else:

@@ -409,7 +409,12 @@ fn read_ecn(t: &mut Table, law: Option<&(&'static cc::Entry, Vec<(String, Given)
 
 /// `true`, `false`, or a word.
 struct EcnWord;
-const ECN: Words<Ecn> = Words(&[("accecn", Ecn::Accurate), ("accept", Ecn::Accept)]);
+const ECN: Words<Ecn> = Words(&[
+    ("accecn", Ecn::Accurate),
+    ("accept", Ecn::Accept),
+    ("on-or-accecn", Ecn::OnOrAccurate),
+    ("accept-accecn", Ecn::AcceptAccurate),
+]);
 impl Kind for EcnWord {
     type Value = Ecn;
     fn read(&self, json: &Json) -> Result<Ecn, String> {

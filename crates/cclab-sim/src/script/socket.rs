@@ -409,7 +409,7 @@ impl World<'_> {
                 // Nothing is open yet: the connection is forgotten (RFC 9293 §3.10.4).
                 connection.endpoint = None;
             } else {
-                connection.shut(now);
+                connection.end(now);
             }
         }
         self.sockets.remove(&fd);
@@ -578,6 +578,14 @@ impl Connection {
         self.release(now, false);
         if let Some(endpoint) = &mut self.endpoint {
             endpoint.close(now);
+        }
+    }
+
+    /// `close`: nor will it read.
+    fn end(&mut self, now: Time) {
+        self.shut(now);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.abandon(now);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::expr::Statement;
 use super::setup::Setup;
 use super::socket::{Pending, Socket};
 use crate::tcp::sysctl::Sysctl;
-use crate::tcp::{Endpoint, FastOpen, State};
+use crate::tcp::{Endpoint, FastOpen, State, refusal};
 use crate::wire::{Cookie, Feedback, Flags, Segment};
 use cclab_algo::cc::Phase;
 use cclab_algo::{Duration, Rate, Time};
@@ -265,15 +265,7 @@ impl<'a> World<'a> {
 
     /// The host's answer to a packet that no connection takes (RFC 9293 §3.10.7.1).
     fn refuse(&mut self, segment: &Segment) {
-        if segment.flags.has(Flags::RST) {
-            return;
-        }
-        let reset = if segment.flags.has(Flags::ACK) {
-            Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
-        } else {
-            Segment { ack: segment.end(), flags: Flags::RST | Flags::ACK, ..Segment::default() }
-        };
-        self.sent.push_back((self.now, reset));
+        self.sent.extend(refusal(self.now, segment).map(|reset| (self.now, reset)));
     }
 
     /// Makes a connection, which comes to the listening socket `fd` or is what it connects.
@@ -473,6 +465,7 @@ impl<'a> World<'a> {
             "retrans" => f64::from(info.retrans_out),
             "total_retrans" => info.total_retrans as f64,
             "reordering" => f64::from(info.reordering),
+            "delivered_ce" => f64::from(info.delivered_ce),
             "pacing_rate" => bytes(info.pacing_rate),
             "delivery_rate" => bytes(info.delivery_rate),
             "bytes_acked" => endpoint.stats().bytes_acked as f64,
@@ -537,7 +530,8 @@ const READ_LATER: &[&str] =
 /// The names that a failing assertion offers.
 const NAMES: &str = "tcpi_snd_cwnd, tcpi_snd_ssthresh, tcpi_snd_mss, tcpi_rtt, tcpi_rttvar, tcpi_min_rtt, tcpi_rto, \
     tcpi_backoff, tcpi_retransmits, tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans, tcpi_total_retrans, \
-    tcpi_reordering, tcpi_pacing_rate, tcpi_delivery_rate, tcpi_bytes_acked, tcpi_bytes_sent, tcpi_data_segs_out, tcpi_options, \
+    tcpi_delivered_ce, tcpi_reordering, tcpi_pacing_rate, tcpi_delivery_rate, tcpi_bytes_acked, tcpi_bytes_sent, \
+    tcpi_data_segs_out, tcpi_options, \
     tcpi_ca_state, tcpi_state, TCP_CA_*, TCPI_OPT_*, TCP_INFINITE_SSTHRESH";
 
 /// Linux's names for the values above.

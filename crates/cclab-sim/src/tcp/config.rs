@@ -78,6 +78,10 @@ pub enum Ecn {
     Accurate,
     /// What the law needs, of a peer that asks for it; none is asked for (Linux's default).
     Accept,
+    /// What the law needs, and AccECN of a peer that asks for it (Linux `tcp_ecn` 4).
+    OnOrAccurate,
+    /// AccECN or what the law needs, of a peer that asks for it; none is asked for (Linux `tcp_ecn` 5).
+    AcceptAccurate,
 }
 
 /// Segments that leave the host together are cut out of one that is larger (Linux `tcp_tso_autosize`): the last of them is

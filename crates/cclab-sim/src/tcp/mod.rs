@@ -10,4 +10,4 @@ mod endpoint;
 pub mod sysctl;
 
 pub use config::{Config, DelayedAck, Ecn, Pacing, Profile, Recovery, RtoConfig, RtoStyle, Tso};
-pub use endpoint::{Endpoint, FastOpen, Info, State, Stats};
+pub use endpoint::{Endpoint, FastOpen, Info, State, Stats, refusal};

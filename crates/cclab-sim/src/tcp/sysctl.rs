@@ -32,7 +32,7 @@ pub const SYSCTLS: &[Sysctl] = &[
     one("tcp_dsack", "dsack", FLAG, |c, n| c.dsack = n != 0),
     // Without RACK's timer of the tail nothing is left of it: early retransmit itself is gone.
     one("tcp_early_retrans", "tlp", (0, 4), |c, n| c.tlp = n >= 3),
-    one("tcp_ecn", "ecn", (0, 3), |c, n| c.ecn = [Ecn::Off, Ecn::On, Ecn::Accept, Ecn::Accurate][n as usize]),
+    one("tcp_ecn", "ecn", (0, 5), |c, n| c.ecn = ECN[n as usize]),
     // Both ends are one host's settings here: 1 is for those who connect, 2 for those who listen.
     one("tcp_fastopen", "fast_open", (0, 0xfff), |c, n| c.fast_open = n & 3 == 3),
     one("tcp_frto", "frto", (0, 2), |c, n| c.frto = n != 0),
@@ -53,6 +53,9 @@ pub const SYSCTLS: &[Sysctl] = &[
     one("tcp_window_scaling", "window_scaling", FLAG, |c, n| c.window_scaling = n != 0),
     three("tcp_wmem", "send_buffer", |c, n| c.send_buffer = Some(n as u64)),
 ];
+
+/// By the values of `tcp_ecn`.
+const ECN: [Ecn; 6] = [Ecn::Off, Ecn::On, Ecn::Accept, Ecn::Accurate, Ecn::OnOrAccurate, Ecn::AcceptAccurate];
 
 const fn one(name: &'static str, field: &'static str, values: (i64, i64), set: fn(&mut Config, i64)) -> Sysctl {
     Sysctl { name, field, values, three: false, set }
@@ -132,7 +135,7 @@ mod tests {
     #[test]
     fn what_is_not_allowed_is_said() {
         let set = |name: &str, value| Sysctl::find(name).unwrap().set(&mut Config::linux(1448), value).unwrap_err();
-        assert_eq!(set("tcp_ecn", "4"), "a whole number from 0 to 3");
+        assert_eq!(set("tcp_ecn", "6"), "a whole number from 0 to 5");
         assert_eq!(set("tcp_frto", "on"), "a whole number from 0 to 2");
         assert!(set("tcp_rmem", "4096").starts_with("three ascending whole numbers from 1 to 1073741824"));
         assert!(set("tcp_wmem", "4096 16384 1000").starts_with("three"));

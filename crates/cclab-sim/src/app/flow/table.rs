@@ -27,6 +27,10 @@ impl Measured<'_> {
         if self.seconds > 0.0 { bytes as f64 * 8.0 / self.seconds } else { f64::NAN }
     }
 
+    fn ecn(&self) -> &'static str {
+        self.own[SOURCE].transport.tcp().map_or("none", Endpoint::ecn)
+    }
+
     /// From the start to the end of the handshake, s.
     fn connected(&self) -> f64 {
         let established = self.own[self.flow.opener()].transport.tcp().and_then(Endpoint::established);
@@ -110,6 +114,8 @@ table! {
     cwnd_min_segments: Vec<f64>, "segments" = f.cwnd.1;
     /// Largest window.
     cwnd_max_segments: Vec<f64>, "segments" = f.cwnd.2;
+    /// What came of the ECN that it asked for: `rfc3168`, `accecn`, or `lost`; `none` where it asked for none; live `unknown`.
+    ecn: Names, "" = f.ecn();
     /// From its start (first SYN sent) to the end of its handshake; NaN where it never came up, and of UDP.
     connect_s: Vec<f64>, "s" = f.connected();
     /// Of a transfer that ended: from its start (first SYN sent) to the last byte acknowledged.

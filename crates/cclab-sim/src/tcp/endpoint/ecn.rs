@@ -34,14 +34,19 @@ pub(super) enum Style {
 impl Style {
     /// What a host with these options asks for.
     pub fn wanted(config: &Config, law: EcnUse) -> Style {
-        if config.ecn == Ecn::Accept { Style::Off } else { Style::accepted(config, law) }
+        match (config.ecn, law) {
+            (Ecn::Off | Ecn::Accept | Ecn::AcceptAccurate, _) => Style::Off,
+            (Ecn::Accurate, _) | (_, EcnUse::L4s) => Style::Accurate,
+            (_, EcnUse::Dctcp) => Style::Dctcp,
+            (_, EcnUse::Classic) => Style::Classic,
+        }
     }
 
     /// What it agrees to.
     pub fn accepted(config: &Config, law: EcnUse) -> Style {
         match (config.ecn, law) {
             (Ecn::Off, _) => Style::Off,
-            (Ecn::Accurate, _) | (_, EcnUse::L4s) => Style::Accurate,
+            (Ecn::Accurate | Ecn::OnOrAccurate | Ecn::AcceptAccurate, _) | (_, EcnUse::L4s) => Style::Accurate,
             (_, EcnUse::Dctcp) => Style::Dctcp,
             (_, EcnUse::Classic) => Style::Classic,
         }
@@ -138,6 +143,14 @@ impl Marks {
         // Change-triggered and increment-triggered ACKs (RFC 9768 §3.2.2.5.1).
         let begins = !std::mem::replace(&mut self.last_ce, ce) && ce;
         begins || self.fresh >= CE_PER_ACK
+    }
+
+    /// A packet without data came with CE; whether it is to be acknowledged at once: with every third (RFC 9768 §3.2.2.5.1).
+    #[cold]
+    pub fn count_empty(&mut self) -> bool {
+        self.cep += 1;
+        self.fresh += 1;
+        self.fresh > CE_PER_ACK
     }
 
     /// What the flags of an ACK say.

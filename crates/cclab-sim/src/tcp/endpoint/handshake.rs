@@ -3,7 +3,7 @@
 use super::super::Config;
 use super::ecn::{Style, handshake_flags};
 use super::sender::quick_start_request;
-use super::{Endpoint, State, timestamp};
+use super::{Endpoint, State, refusal, timestamp};
 use crate::wire::ecn::{CE, NOT_ECT};
 use crate::wire::{Flags, Segment};
 use cclab_algo::cc::Feedback;
@@ -101,6 +101,9 @@ impl Endpoint {
         let flags = match (reply, style) {
             (false, _) => Flags::SYN | style.ask(shake.retransmissions),
             (true, Style::Off) => Flags::SYN | Flags::ACK,
+            // Something on the way may dislike the flags, or they are not why it was lost: AccECN all the same (RFC 9768 §3.1.4.2,
+            // as Linux after the second time).
+            (true, Style::Accurate) if shake.retransmissions > 1 => Flags::SYN | Flags::ACK,
             (true, Style::Accurate) => Flags::SYN | Flags::ACK | handshake_flags(shake.syn_ecn),
             (true, Style::Classic | Style::Dctcp) => Flags::SYN | Flags::ACK | Flags::ECE,
         };
@@ -161,7 +164,11 @@ impl Endpoint {
             }
             return;
         }
-        if !segment.flags.has(Flags::SYN) || (segment.flags.has(Flags::ACK) && !acks_our_syn) {
+        if segment.flags.has(Flags::ACK) && !acks_our_syn {
+            self.early = refusal(now, segment).map(Box::new);
+            return;
+        }
+        if !segment.flags.has(Flags::SYN) {
             return;
         }
         self.negotiate(segment);
@@ -216,7 +223,12 @@ impl Endpoint {
                 self.handshake.pending = true;
             }
         } else {
-            self.rcv.ack_now = true;
+            self.challenge(now); // RFC 5961 §4
+            if self.rcv.ack_now && self.handshake.ecn == Style::Accurate {
+                // It says how the latest SYN-ACK arrived (RFC 9768 §3.2.2.1).
+                self.handshake.syn_ecn = segment.ecn;
+                self.handshake.ack_alone = true;
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use cclab_algo::cc::{CongestionControl, Feedback, Phase, Share};
 use cclab_algo::{Duration, Rate, Time};
 use std::sync::Arc;
 
+mod arrival;
 mod compression;
 mod ecn;
 mod fast_open;
@@ -22,6 +23,7 @@ mod receive_rtt;
 mod receiver;
 mod sender;
 
+pub use arrival::refusal;
 use ecn::Style;
 pub use fast_open::FastOpen;
 use handshake::Handshake;
@@ -92,6 +94,8 @@ pub struct Info {
     pub rcv_nxt: u64,
     /// Window the peer offers, in bytes.
     pub snd_wnd: u64,
+    /// Segments that the peer has reported as marked (Linux `tcpi_delivered_ce`).
+    pub delivered_ce: u32,
 }
 
 /// Counters since the start of the connection.
@@ -131,12 +135,16 @@ const TIME_WAIT: Duration = Duration::from_secs(60);
 pub struct Endpoint {
     handshake: Handshake,
     state: State,
+    /// The application has closed, and reads no more.
+    deaf: bool,
     time_wait_ends: Time,
     /// An ACK of what came before marking began or ended (RFC 8257 §3.2), or before a block that has no room beside it.
     early: Option<Box<Segment>>,
     fast_open: Option<Box<FastOpen>>,
     rcv: Receiver,
     snd: Sender,
+    /// When the last challenge ACK left (RFC 5961 §7); [`Time::NEVER`] before.
+    challenged: Time,
 }
 
 impl Endpoint {
@@ -152,12 +160,14 @@ impl Endpoint {
         let config = config.into();
         Endpoint {
             state: State::Listen,
+            deaf: false,
             rcv: Receiver::new(Arc::clone(&config), cc.reads_one_way()),
             handshake: Handshake::new(),
             time_wait_ends: Time::NEVER,
             early: None,
             fast_open: config.fast_open.then(|| Box::new(FastOpen::acquainted())),
             snd: Sender::new(config, cc),
+            challenged: Time::NEVER,
         }
     }
 
@@ -165,40 +175,18 @@ impl Endpoint {
     pub fn on_segment(&mut self, now: Time, segment: &Segment, ce: bool) {
         self.snd.begin();
         match self.state {
-            State::Closed => {}
+            State::Closed => self.early = refusal(now, segment).map(Box::new),
             State::Listen | State::SynSent => self.on_handshake_segment(now, segment),
             _ => self.on_connected_segment(now, segment, ce),
         }
     }
 
     fn on_connected_segment(&mut self, now: Time, segment: &Segment, ce: bool) {
-        if segment.flags.has(Flags::SYN) {
-            return self.on_repeated_syn(now, segment);
-        }
-        if self.state == State::TimeWait && segment.seq_len() > 0 && !segment.flags.has(Flags::RST) {
-            // The peer did not get our last ACK: the same again, and the wait begins anew (RFC 9293 §3.10.7.4).
-            self.rcv.ack_now = true;
-            self.time_wait_ends = now + TIME_WAIT;
-            return;
-        }
-        if !self.acceptable(segment) {
-            if !segment.flags.has(Flags::RST) {
-                self.rcv.on_duplicate_segment(segment);
-            }
-            return;
-        }
-        if segment.flags.has(Flags::RST) {
-            self.state = State::Closed;
-            return;
-        }
-        if !segment.flags.has(Flags::ACK) {
+        if !self.expects(segment) && !self.takes(now, segment) {
             return;
         }
         if segment.has_timestamps {
             self.rcv.note_timestamp(segment);
-        }
-        if self.state == State::SynReceived && segment.ack >= 1 {
-            self.establish(now, segment);
         }
         self.snd.on_ack(now, segment);
         if segment.seq_len() > 0 {
@@ -212,6 +200,8 @@ impl Endpoint {
                 self.say_first(now);
             }
             self.snd.stats.bytes_received += self.rcv.on_data(now, segment, self.snd.rtt());
+        } else if ce && self.rcv.marks.style == Style::Accurate {
+            self.rcv.ack_now |= self.rcv.marks.count_empty();
         }
         self.move_on(now);
     }
@@ -237,17 +227,6 @@ impl Endpoint {
     /// News of the route came.
     pub fn on_news(&mut self, now: Time, news: News) {
         self.snd.on_news(now, news);
-    }
-
-    /// RFC 9293's window test and RFC 7323's PAWS.
-    fn acceptable(&self, segment: &Segment) -> bool {
-        // An ACK that was overtaken is not old data (as Linux `tcp_disordered_ack`).
-        let pure_ack = segment.seq_len() == 0 && segment.seq == self.rcv.rcv_nxt;
-        let old = self.snd.timestamps()
-            && segment.has_timestamps
-            && !pure_ack
-            && (segment.ts_val.wrapping_sub(self.rcv.ts_recent) as i32) < 0;
-        !old && self.rcv.in_window(segment)
     }
 
     /// Both directions' FINs move the state.
@@ -498,6 +477,15 @@ impl Endpoint {
     /// Where the connection stands.
     pub fn state(&self) -> State {
         self.state
+    }
+    /// What came of the ECN that this end asked for: `"rfc3168"`, `"accecn"` or `"lost"`; `"none"` if it asked for none.
+    pub fn ecn(&self) -> &'static str {
+        match (Style::wanted(self.snd.config(), self.snd.ecn_use()), self.rcv.marks.style) {
+            (Style::Off, _) => "none",
+            (_, Style::Off) => "lost",
+            (_, Style::Accurate) => "accecn",
+            _ => "rfc3168",
+        }
     }
     /// When the connection came up.
     pub fn established(&self) -> Option<Time> {

@@ -223,13 +223,16 @@ impl Receiver {
         let fin = u64::from(self.fin_end.is_some_and(|fin| self.rcv_nxt >= fin));
         if fin != 0 && !self.fin_received {
             self.fin_received = true;
-            self.ack_now = true;
+            // Where the application has still to close, its own FIN may take the ACK along (Linux `tcp_fin`: interactive mode).
+            let closes_later = !self.auto_read && self.config.delayed_ack.adaptive && self.ato > Duration::ZERO;
+            self.quick = if closes_later { 0 } else { self.quick };
+            self.ack_now |= !closes_later;
         }
         let bytes = self.rcv_nxt - before - fin;
         if !self.auto_read {
             self.unread += bytes;
         }
-        self.unacked += bytes;
+        self.unacked += bytes + fin;
         self.ack_now |= pushed;
         self.delay_ack(now, rtt);
         bytes
@@ -441,16 +444,21 @@ impl Receiver {
     pub fn readable(&self) -> u64 {
         self.unread
     }
+    /// The end of the highest range that was received out of order, where SACK tells of it.
+    pub fn last_sacked(&self) -> Option<u64> {
+        self.gaps.as_ref().filter(|_| self.use_sack).and_then(|gaps| gaps.ranges.back()).map(|&(_, end)| end)
+    }
 
-    /// The application takes up to `max` bytes; a window update is sent when it opens by two segments or
-    /// half the buffer.
+    /// The application takes up to `max` bytes; a window update is sent when half of the largest window that can be offered was
+    /// used up and what is offered doubles at least (Linux `tcp_cleanup_rbuf`).
     pub fn read(&mut self, max: u64) -> u64 {
         let taken = self.unread.min(max);
         self.unread -= taken;
-        let edge = self.rcv_nxt + (self.config.receive_window() - self.unread.min(self.config.receive_window()));
-        if taken > 0 && edge >= self.right_edge + (2 * u64::from(self.mss)).min(self.config.receive_window() / 2) {
-            self.ack_now = true;
-        }
+        let largest = self.config.receive_window().min(65_535 << self.scale);
+        let free = (self.config.receive_window() - self.unread.min(self.config.receive_window())).min(largest);
+        let offered = self.right_edge.saturating_sub(self.rcv_nxt);
+        let room = free >= u64::from(self.mss).min(largest / 2);
+        self.ack_now |= taken > 0 && 2 * offered <= largest && room && free >= 2 * offered;
         taken
     }
 }

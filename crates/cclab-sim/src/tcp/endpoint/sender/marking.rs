@@ -20,6 +20,8 @@ pub(super) struct Marking {
     cwr_due: bool,
     /// CE packets that the peer has reported.
     cep: u32,
+    /// The peer's counter was seen and is not cleared on the way.
+    counts: bool,
     /// CE bytes that the peer has reported in options.
     ceb: u64,
     /// CE bytes that the law was told of: those, and estimates where the options were missing.
@@ -35,6 +37,7 @@ impl Marking {
             by_law: false,
             cwr_due: false,
             cep: FIRST_CEP,
+            counts: false,
             ceb: 0,
             told: 0,
         }
@@ -54,12 +57,23 @@ impl Marking {
         if style == Style::Accurate
             && let Some(ack) = last.filter(|s| s.len == 0)
         {
-            match ack.flags.ace() {
-                0b000 => self.ect = 0, // something on the path clears it
-                0b110 => self.cep = FIRST_CEP + 1,
-                _ => {}
-            }
+            self.see_counter(ack.flags.ace());
+            self.cep += u32::from(ack.flags.ace() == 0b110);
         }
+    }
+
+    /// The first segment after the SYNs: a counter of zero is cleared on the path, and then nothing that we send is ECN-capable
+    /// (RFC 9768 §3.2.2.4).
+    fn see_counter(&mut self, ace: u8) {
+        if !self.counts && ace == 0 {
+            self.ect = 0;
+        }
+        self.counts = true;
+    }
+
+    /// Segments that the peer has reported as marked.
+    pub fn delivered_ce(&self) -> u32 {
+        self.cep - FIRST_CEP
     }
 
     /// Whether ECN is in use.
@@ -112,12 +126,13 @@ impl Sender {
     pub(super) fn take_marks(&mut self, segment: &Segment, taken: &mut Taken) {
         match self.marking.style {
             Style::Off => {}
-            Style::Classic => taken.echo = segment.flags.has(Flags::ECE),
-            Style::Dctcp => {
+            Style::Classic | Style::Dctcp => {
                 taken.echo = segment.flags.has(Flags::ECE);
-                taken.ce_bytes = if taken.echo { taken.delivered_bytes } else { 0 };
+                self.marking.cep += if taken.echo { taken.delivered_bytes.div_ceil(self.mss()) as u32 } else { 0 };
+                taken.ce_bytes = if taken.echo && self.marking.by_law { taken.delivered_bytes } else { 0 };
             }
             Style::Accurate if taken.delivered_bytes > 0 => {
+                self.marking.see_counter(segment.flags.ace());
                 taken.ce_bytes = self.marking.read(segment, taken.delivered_bytes, self.mss());
                 taken.echo = taken.ce_bytes > 0;
             }

@@ -353,6 +353,30 @@ impl Sender {
         self.board.fetch();
     }
 
+    /// Whether an acknowledgement is one of what is out.
+    pub fn expects(&self, ack: u64) -> bool {
+        ack.wrapping_sub(self.window.una()) <= self.window.flight_size()
+    }
+    /// Whether it is of what was not sent.
+    pub fn is_beyond(&self, ack: u64) -> bool {
+        ack > self.window.nxt()
+    }
+    /// Whether it is older than any ACK can be that was overtaken (RFC 5961 §5.2).
+    pub fn is_ancient(&self, ack: u64) -> bool {
+        ack < self.window.una().saturating_sub(self.window.largest()).max(1)
+    }
+    /// Whether it says what the last one did.
+    pub fn is_repeated(&self, segment: &Segment) -> bool {
+        segment.ack == self.window.una() && !self.window.is_news(segment)
+    }
+    /// Nothing is sent any more.
+    pub fn abort(&mut self) {
+        self.open = false;
+        self.standby = None;
+        self.timer = Timer::default();
+        self.pacer.unblock();
+    }
+
     /// A segment arrives.
     pub fn begin(&mut self) {
         self.rtt.begin();
@@ -360,9 +384,6 @@ impl Sender {
 
     /// Takes in the acknowledgement of `segment`. The order of the steps is Linux's (`tcp_ack`).
     pub fn on_ack(&mut self, now: Time, segment: &Segment) {
-        if segment.ack > self.window.nxt() {
-            return;
-        }
         let window_changed = self.update_window(segment);
         if self.board.is_empty() && segment.sack.is_empty() && !self.probe.is_out() {
             // Nothing to be acknowledged, no duplicate reported: the ACK of a peer that sends data.
@@ -670,6 +691,7 @@ impl Sender {
             snd_nxt: self.window.nxt(),
             rcv_nxt,
             snd_wnd: self.window.wnd(),
+            delivered_ce: self.marking.delivered_ce(),
         }
     }
 }

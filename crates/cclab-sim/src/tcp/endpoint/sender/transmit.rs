@@ -153,8 +153,10 @@ impl Sender {
     /// As [`next_new`](Self::next_new), as far as the peer's window lets it go.
     pub(super) fn new_in_window(&self) -> Option<(u32, bool)> {
         let (len, fin) = self.next_new()?;
-        let admitted = self.window.admits(len, self.board.is_empty())?;
-        Some((admitted, fin && admitted == len))
+        // A FIN needs its place in the window, beside a full segment not (Linux `tcp_snd_wnd_test`).
+        let need = len + u32::from(fin && u64::from(len) < self.mss());
+        let admitted = self.window.admits(need, self.board.is_empty())?;
+        Some((admitted.min(len), fin && admitted == need))
     }
 
     /// Whether new data waits and the peer's window admits some of it.

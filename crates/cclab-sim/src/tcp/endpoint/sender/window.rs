@@ -62,15 +62,25 @@ impl SendWindow {
         u32::from(segment.window) << if segment.flags.has(Flags::SYN) { 0 } else { self.shift }
     }
 
+    /// The largest window offered so far.
+    pub fn largest(&self) -> u64 {
+        u64::from(self.max)
+    }
+
+    /// Whether what a segment says of the window is newer than what is known.
+    pub fn is_news(&self, segment: &Segment) -> bool {
+        let offered = self.offered(segment);
+        segment.ack > self.una
+            || (segment.ack == self.una
+                && (segment.seq > self.wl1 || (segment.seq == self.wl1 && (offered > self.wnd || offered == 0))))
+    }
+
     /// RFC 9293 §3.10.7.4: the window of the newest segment counts. Says whether it changed; `None`: not the newest.
     pub fn update(&mut self, segment: &Segment) -> Option<bool> {
-        let offered = self.offered(segment);
-        let newer = segment.ack > self.una
-            || (segment.ack == self.una
-                && (segment.seq > self.wl1 || (segment.seq == self.wl1 && (offered > self.wnd || offered == 0))));
-        if !newer {
+        if !self.is_news(segment) {
             return None;
         }
+        let offered = self.offered(segment);
         self.wl1 = segment.seq;
         self.max = self.max.max(offered);
         Some(std::mem::replace(&mut self.wnd, offered) != offered)
