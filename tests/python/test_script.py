@@ -58,7 +58,7 @@ def test_a_report_counts_by_folder(cli, tmp_path: Path) -> None:
     for folder, name, text in [
         ("a", "good.pkt", Path(SCRIPTS[0]).read_text()),
         ("a", "bad.pkt", "0 close(3) = 0\n"),
-        ("b/c", "unknown.pkt", "0 ioctl(3) = 0\n"),
+        ("b/c", "unknown.pkt", "0 splice(3) = 0\n"),
         ("b/c", "unread.pkt", "0 close(3\n"),
     ]:
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)

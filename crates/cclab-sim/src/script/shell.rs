@@ -8,11 +8,13 @@ use cclab_algo::cc;
 
 /// Settings that Linux has and the endpoint does not need: no packet of one connection on an idle host depends on them.
 const IDLE: &[&str] = &[
+    "ip_no_pmtu_disc",
     "ip_local_port_range",
     "tcp_abort_on_overflow",
     "tcp_autocorking",
     "tcp_fastopen_blackhole_timeout_sec",
     "tcp_fastopen_key",
+    "tcp_fin_timeout",
     "tcp_invalid_ratelimit",
     "tcp_limit_output_bytes",
     "tcp_max_syn_backlog",
@@ -28,6 +30,7 @@ const IDLE: &[&str] = &[
     "tcp_pacing_ss_ratio",
     "tcp_syncookies",
     "tcp_thin_linear_timeouts",
+    "tcp_tso_rtt_log",
     "tcp_tw_reuse",
     // A socket's window does not wait for its buffers.
     "tcp_wmem",
@@ -75,6 +78,8 @@ impl Setup {
                 [file] if file.starts_with("/tmp/sysctl_restore") => {}
                 ["ip", "route", ..] => self.route(&words)?,
                 ["ip", "tcp_metrics", "flush", ..] => self.forget_peers = true,
+                // Segments leave one by one.
+                ["ethtool", "-K", ..] => {}
                 ["ip", "link", ..] | ["ip", "addr", ..] | ["true" | "echo" | "nstat" | "cat" | "ss", ..] => {
                     notes.push(format!("line {line}: not run here: {command}"));
                 }

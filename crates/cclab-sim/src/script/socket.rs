@@ -26,6 +26,8 @@ pub(super) struct Socket {
     congestion_control: Option<String>,
     /// TCP_MAXSEG.
     mss: Option<i64>,
+    /// SO_SNDBUF.
+    pub send_buffer: Option<u64>,
     /// TCP_FASTOPEN: SYNs may bring data.
     takes_data: bool,
     /// TCP_FASTOPEN_NO_COOKIE.
@@ -165,11 +167,13 @@ impl World<'_> {
                 if fast && (self.sockets[&fd].connection.is_none() || !first) {
                     return self.write_fast(fd, bytes, first);
                 }
+                self.fits(fd, bytes)?;
                 Ok(Some(self.write(fd, bytes, has_symbol(call, "MSG_MORE"))))
             }
             "poll" => self.poll(call),
             "close" => self.close(fd),
             "shutdown" => self.shutdown(call, fd),
+            "ioctl" => self.ioctl(call, fd),
             "fcntl" => Ok(Some(Ok(self.fcntl(call, fd)))),
             "setsockopt" => self.set_option(call, fd).map(Some),
             "getsockopt" => self.check_option(call, fd).map(|()| Some(Ok(0))),
@@ -274,8 +278,10 @@ impl World<'_> {
                 (false, true) => bytes.min(room),
                 (false, false) => 0,
             };
-            if let Some(endpoint) = self.connection(fd).and_then(|c| c.endpoint.as_mut()) {
-                endpoint.write(now, taken.max(0) as u64);
+            let connection = self.connection(fd).expect("it was just opened");
+            connection.written = taken.max(0) as u64;
+            if let Some(endpoint) = &mut connection.endpoint {
+                endpoint.write(now, connection.written);
             }
         }
         let connection = self.connection(fd).expect("it was just opened");
@@ -402,6 +408,37 @@ impl World<'_> {
         Ok(bytes)
     }
 
+    /// What SO_SNDBUF has no room for would wait; how much that is, the kernel's memory decides.
+    fn fits(&mut self, fd: i64, bytes: i64) -> Result<(), String> {
+        let Some(connection) = self.connection(fd) else { return Ok(()) };
+        connection.written += bytes.max(0) as u64;
+        let acked = connection.endpoint.as_ref().map_or(0, |endpoint| endpoint.stats().bytes_acked);
+        if connection.written - acked.min(connection.written) > connection.send_buffer {
+            return Err(format!("not supported: a write beyond SO_SNDBUF = {}", connection.send_buffer));
+        }
+        Ok(())
+    }
+
+    /// What waits to be read, to be acknowledged, or to be sent.
+    fn ioctl(&mut self, call: &Call, fd: i64) -> Result<Option<Returned>, String> {
+        let Some(connection) = self.connection(fd) else { return Ok(Some(Err("EINVAL"))) };
+        let (written, begun, acked) = connection
+            .endpoint
+            .as_ref()
+            .map_or((0, 0, 0), |endpoint| (connection.written, endpoint.bytes_begun(), endpoint.stats().bytes_acked));
+        let readable = connection.endpoint.as_ref().map_or(0, Endpoint::readable);
+        let actual = match call.args.get(1) {
+            Some(Value::Symbol(name)) if name == "SIOCINQ" || name == "FIONREAD" => readable,
+            Some(Value::Symbol(name)) if name == "SIOCOUTQ" || name == "TIOCOUTQ" => written.saturating_sub(acked),
+            Some(Value::Symbol(name)) if name == "SIOCOUTQNSD" => written.saturating_sub(begun),
+            _ => return Err("not supported: this ioctl".to_owned()),
+        };
+        match list_number(call, 2) {
+            Some(due) if due != actual as i64 => Err(format!("ioctl: expected [{due}], returned [{actual}]")),
+            _ => Ok(Some(Ok(0))),
+        }
+    }
+
     fn close(&mut self, fd: i64) -> Result<Option<Returned>, String> {
         let now = self.now;
         if let Some(connection) = self.connection(fd) {
@@ -479,6 +516,13 @@ impl World<'_> {
                 }
                 self.socket_mut(fd).mss = Some(value);
                 self.begin_with(fd, |setup, value| setup.set_mss(value.clamp(88, 32_767) as u32), value);
+            }
+            ("SO_SNDBUF", connection) => {
+                let bytes = value.max(1) as u64;
+                match connection {
+                    Some(connection) => connection.send_buffer = bytes,
+                    None => self.socket_mut(fd).send_buffer = Some(bytes),
+                }
             }
             ("SO_RCVBUF", None) => {
                 self.begin_with(fd, |setup, value| setup.set_receive_buffer(value.clamp(1, 1 << 30) as u64), value);
@@ -610,6 +654,7 @@ const CALLS: &[&str] = &[
     "close",
     "shutdown",
     "fcntl",
+    "ioctl",
     "setsockopt",
     "getsockopt",
 ];

@@ -87,11 +87,15 @@ fn nothing_is_ignored_without_a_word() {
     for (more, what) in [
         ("+0 send(3, ..., 10, MSG_OOB) = 10", "MSG_OOB of send"),
         (
+            "+0 setsockopt(3, SOL_SOCKET, SO_SNDBUF, [1000], 4) = 0\n+0 write(3, ..., 1001) = 1001",
+            "a write beyond SO_SNDBUF = 1000",
+        ),
+        (
             "+0 setsockopt(3, SOL_SOCKET, SO_LINGER, {onoff=1, linger=0}, 8) = 0",
             "setsockopt SO_LINGER on an open connection",
         ),
         ("+0 getsockopt(3, SOL_SOCKET, SO_SNDBUF, [1], [4]) = 0", "getsockopt SO_SNDBUF"),
-        ("+0 ioctl(3, SIOCINQ, [0]) = 0", "the system call ioctl"),
+        ("+0 splice(3, 0, 4, 0, 10, 0) = 10", "the system call splice"),
         ("+0 `sysctl -q net.ipv4.tcp_foo=1`", "the sysctl net.ipv4.tcp_foo"),
         ("+0 `sysctl -q net.ipv4.tcp_retries2=3`", "net.ipv4.tcp_retries2=3; only 15"),
         ("+0 `tc qdisc add dev tun0 root netem delay 10ms`", "the command tc qdisc add dev tun0 root netem delay 10ms"),

@@ -53,6 +53,9 @@ pub(super) struct Connection {
     pub(super) corked: bool,
     /// Bytes written and held back by TCP_CORK or MSG_MORE.
     pub(super) held: u64,
+    /// Bytes that the application wrote, and most of them that may wait for an ACK (SO_SNDBUF).
+    pub(super) written: u64,
+    pub(super) send_buffer: u64,
     /// The error that SO_ERROR reports was fetched.
     pub(super) error_taken: bool,
     stamps: Stamps,
@@ -295,6 +298,8 @@ impl<'a> World<'a> {
             read_shut: false,
             corked: false,
             held: 0,
+            written: 0,
+            send_buffer: self.sockets[&fd].send_buffer.unwrap_or(u64::MAX),
             error_taken: false,
             stamps: Stamps::default(),
             peer_start: 0,
