@@ -302,8 +302,8 @@ def method(about: dict[str, Any], seeds: int) -> list[str]:
         "against three no ranks are that rare, so that `--quick` cannot tell.",
         "Retransmissions, for a thousand segments delivered: within 5 %, or two standard deviations of the difference of the means.",
         "Growth per ACK measures how many ACKs there are. The kernel sends 0.53 a segment, for the last of a burst is marked PSH and "
-        "acknowledged at once; here 0.5, but for `tso`, which this study leaves off: with `tso = 2` (ten seeds) the cells at 20 ms and "
-        "1, 2, 3 % are 4.05, 2.69, 2.10.",
+        "acknowledged at once; here too, since hosts hand over segments by twos (`tso = 2`). Segments alone (0.5 ACKs each) give the cells at 20 ms and "
+        "1, 2, 3 % 3.82, 2.55, 2.01, and goodput lies within its bound in 85 cases.",
     ]
 
 
