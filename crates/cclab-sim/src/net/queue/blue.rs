@@ -70,27 +70,28 @@ pub struct Blue {
     rng: Stream,
     /// p_m.
     p: f64,
-    last_update: Time,
+    /// When it last moved; never at first, so that the time of day does not matter.
+    last_update: Option<Time>,
 }
 
 impl Blue {
     /// It signals nothing yet.
     pub fn new(config: Config, rng: Stream) -> Blue {
-        Blue { config, rng, p: 0.0, last_update: Time::ZERO }
+        Blue { config, rng, p: 0.0, last_update: None }
     }
 
     /// Moves p_m, unless it has moved lately.
     fn update(&mut self, at: Time, by: f64) {
-        if at.since(self.last_update) > self.config.freeze_time {
+        if self.last_update.is_none_or(|last| at.since(last) > self.config.freeze_time) {
             self.p = (self.p + by).clamp(0.0, 1.0);
-            self.last_update = at;
+            self.last_update = Some(at);
         }
     }
 }
 
 impl Discipline for Blue {
     fn enqueue(&mut self, view: &View, packet: &mut Packet) -> Verdict {
-        if view.free_at < view.now {
+        if view.free_at < view.now && self.last_update.is_some() {
             self.update(view.free_at, -self.config.d2); // since then the link has been idle
         }
         let long = match self.config.threshold {
@@ -130,7 +131,7 @@ mod tests {
     fn losses_raise_it_and_idle_time_lowers_it() {
         let mut blue = Blue::new(CONFIG, Stream::new(1, "blue"));
         let lost = |blue: &mut Blue, at| arrive(blue, ms(at), ms(at + 50), 50, true);
-        for (at, p) in [(100, 0.0), (101, 0.02), (150, 0.02), (201, 0.02), (202, 0.04), (303, 0.06)] {
+        for (at, p) in [(50, 0.02), (51, 0.02), (149, 0.02), (150, 0.02), (151, 0.04), (303, 0.06)] {
             assert_eq!(lost(&mut blue, at), Verdict::Pass, "it is the link's to drop");
             assert!((blue.p - p).abs() < 1e-12, "{} at {at} ms", blue.p);
         }
