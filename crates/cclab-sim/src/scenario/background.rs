@@ -200,10 +200,10 @@ impl BackgroundSpec {
         let rate = graph.slowest(&path.route);
         let config = self.tcp.config_with(place.initial_ssthresh(&self.tcp, rate, mistakes));
         let rtt = self.rtt.clone().unwrap_or(Variate::Fixed(place.rtt.as_secs_f64()));
-        let mut arrivals = self.arrivals.of(|page| Page {
-            fetch_s: self.sizes.expect(|size| fetch_s(&config, size, rtt.mean(), rate)),
-            ..page.clone()
-        });
+        let rtt_s = rtt.mean();
+        let mut arrivals = self
+            .arrivals
+            .of(|page| Page { fetch_s: self.sizes.expect(|size| fetch_s(&config, size, rtt_s, rate)), ..page.clone() });
         let bits = self.sizes.expect(|size| 8.0 * ip_bytes(&config, size) as f64);
         // Of one user, one page a second, or one connection a second.
         let each = match &arrivals {
