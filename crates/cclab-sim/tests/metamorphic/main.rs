@@ -1,0 +1,361 @@
+//! What must not matter does not: the same experiment, told differently, gives the same numbers.
+//!
+//! Over the whole registry, and over generated scenarios ([`worlds`]), the same in every run: 1000 for each relation, unless
+//! `CCLAB_WORLDS` says how many and `CCLAB_WORLDS_SEED` which.
+
+#[path = "../support/mod.rs"]
+mod support;
+mod worlds;
+
+use cclab_algo::cc;
+use cclab_sim::app::Flows;
+use cclab_sim::measure::table::{Table, Values};
+use cclab_sim::scenario::Scenario;
+use cclab_sim::world;
+use proptest::prelude::*;
+use proptest::test_runner::{FileFailurePersistence, RngAlgorithm, TestRng, TestRunner};
+use support::run;
+use worlds::{Told, World};
+
+/// A flow of `law` that starts at `start` seconds and lasts twelve.
+fn alone(law: &str, flavour: &str, ssthresh: &str, queue: &str, start: u32) -> Flows {
+    let end = start + 12;
+    let text = format!(
+        r#"
+        name = "alone"
+        duration = "{end} s"
+        warmup = "{start} s"
+        record = {{ samples = "off" }}
+        network = {{ rate = "10 Mbit/s", rtt = "40 ms", queue = {queue} }}
+        [[flows]]
+        cc = "{law}"
+        start = "{start} s"
+        flavour = "{flavour}"
+        ecn = true
+        {ssthresh}
+        "#
+    );
+    let mut result = run(&Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}")));
+    result.flows.start_s[0] = 0.0;
+    result.flows
+}
+
+/// The time of day: a flow that starts at 64 s does to the bit what one that starts at 0 s does.
+#[test]
+fn the_time_of_day() {
+    let queues = [r#"{ discipline = "droptail", limit = "20 packets" }"#, r#"{ discipline = "codel" }"#];
+    let mut lost = 0;
+    for entry in cc::REGISTRY {
+        for flavour in ["linux", "paper"] {
+            for ssthresh in ["", r#"initial_ssthresh = "30 packets""#] {
+                for queue in queues {
+                    let [early, late] = [0, 64].map(|start| alone(entry.name, flavour, ssthresh, queue, start));
+                    assert!(early.delivered_bytes[0] > 1_000_000, "{}", entry.name);
+                    lost += u32::from(early.packets_lost[0] > 0);
+                    let what = format!("{} {flavour} {ssthresh} {queue}", entry.name);
+                    assert_eq!(format!("{early:?}"), format!("{late:?}"), "{what}"); // as text: a NaN is itself
+                }
+            }
+        }
+    }
+    assert!(lost > 100, "only {lost} runs reach a loss");
+}
+
+/// Loss-based laws that couple subflows are Reno where there is one path.
+#[test]
+fn one_path_is_coupled_to_nothing() {
+    for flavour in ["linux", "paper"] {
+        let run = |name| {
+            let queue = r#"{ discipline = "droptail", limit = "20 packets" }"#;
+            let mut flows = alone(name, flavour, r#"recovery = "rack""#, queue, 0);
+            (flows.cc, flows.label) = Default::default();
+            format!("{flows:?}")
+        };
+        for name in ["lia", "olia", "balia"] {
+            assert_eq!(run(name), run("reno"), "{name}, {flavour}");
+        }
+    }
+}
+
+/// The tables of a run; `None` where the scenario is refused: not everything that is drawn goes together.
+fn tables(json: &serde_json::Value) -> Option<Vec<Table>> {
+    let scenario = Scenario::from_json(json).ok()?;
+    let result = world::run(&scenario, scenario.seed).unwrap_or_else(|e| panic!("{e}: {json}"));
+    Some(result.into_tables())
+}
+
+/// How many scenarios are tried.
+fn worlds_to_try() -> u32 {
+    std::env::var("CCLAB_WORLDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1000)
+}
+
+/// Tries a relation on so many values, which are the same in every run; `CCLAB_WORLDS_SEED` gives others.
+fn on<S: Strategy>(cases: u32, of: &S, relation: impl Fn(S::Value) -> Result<(), TestCaseError>) -> Result<(), String> {
+    let seed: u64 = std::env::var("CCLAB_WORLDS_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let failure_persistence = Some(Box::new(FileFailurePersistence::Off) as _);
+    let config = ProptestConfig { cases, failure_persistence, max_shrink_iters: 100, ..ProptestConfig::default() };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    TestRunner::new_with_rng(config, rng).run(of, relation).map_err(|e| e.to_string())
+}
+
+/// Tries `relation` on generated scenarios. It says whether it could; of at least this share it must.
+fn on_worlds(share: f64, relation: impl Fn(&World) -> Result<bool, TestCaseError>) {
+    let (cases, ran) = (worlds_to_try(), std::cell::Cell::new(0));
+    let count = |world| {
+        ran.set(ran.get() + u32::from(relation(&world)?));
+        Ok(())
+    };
+    on(cases, &worlds::world(), count).unwrap_or_else(|e| panic!("{e}"));
+    assert!(f64::from(ran.get()) > share * f64::from(cases), "only {} of {cases} scenarios were tried", ran.get());
+}
+
+/// The values of a column as text, which shows what differs; a NaN is itself.
+fn texts(values: &Values) -> Vec<String> {
+    fn show<T: std::fmt::Debug>(values: &[T]) -> Vec<String> {
+        values.iter().map(|value| format!("{value:?}")).collect()
+    }
+    match values {
+        Values::F64(values) => show(values),
+        Values::U64(values) => show(values),
+        Values::U32(values) => show(values),
+        Values::Bool(values) => show(values),
+        Values::Text(texts) => texts.iter().map(String::from).collect(),
+        Values::Named(rows, names) => {
+            let names: Vec<&str> = names.iter().collect();
+            rows.iter().map(|row| names.get(*row as usize).copied().unwrap_or("-").to_string()).collect()
+        }
+    }
+}
+
+/// Times in ns, less `shift`.
+fn instants(values: &Values, shift: u64) -> Vec<String> {
+    let Values::F64(values) = values else { panic!("times are numbers") };
+    values.iter().map(|s| ((s * 1e9).round() as i64 - shift as i64).to_string()).collect()
+}
+
+/// The first difference of two tables whose instants are `shift` apart, but in columns that `skip` names.
+fn difference(one: &Table, other: &Table, shift: u64, skip: &[&str]) -> Option<String> {
+    for (a, b) in one.columns.iter().zip(&other.columns).filter(|(a, _)| !skip.contains(&a.name.as_str())) {
+        let same = match (&a.values, &b.values) {
+            (Values::F64(a), Values::F64(b)) if shift == 0 => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+            }
+            (a, b) => a == b,
+        };
+        if same {
+            continue;
+        }
+        let (x, y) = match a.name.as_str() {
+            "time_s" | "start_s" => (instants(&a.values, 0), instants(&b.values, shift)),
+            _ => (texts(&a.values), texts(&b.values)),
+        };
+        if x != y {
+            let at = (0..x.len().max(y.len())).find(|i| x.get(*i) != y.get(*i)).unwrap_or(0);
+            return Some(format!("{}.{}, row {at}: {:?} and {:?}", one.name, a.name, x.get(at), y.get(at)));
+        }
+    }
+    None
+}
+
+/// Shift all times by a constant: the same run, to the nanosecond, packet by packet.
+///
+/// By a minute, which is a whole number of every period that runs from the beginning of time: those at which PIE, DualPI2, XCP and their
+/// like look at their queues, of the clocks of timestamps (1 ms) and of a coarse RTO, of a link's opportunities. What routing protocols
+/// send by themselves from then on (DSDV, ABR), where stations that never stand are at a moment, and the connection of a tunnel, which opens with the run, belong to the
+/// time of day; so does how long AODV's local repair waits in ns-2, whose code takes a moment for a length of time.
+#[test]
+fn shifted_by_a_minute() {
+    const MINUTE: u64 = 60_000_000_000;
+    on_worlds(0.5, |world| {
+        if world.has_tunnel() {
+            return Ok(false);
+        }
+        let Some(here) = tables(&world.json(Told::PLAINLY)) else { return Ok(false) };
+        let there = tables(&world.json(Told { shift: MINUTE, ..Told::PLAINLY })).expect("the same");
+        for (one, other) in here.iter().zip(&there).filter(|(one, _)| one.name != "runs") {
+            prop_assert_eq!(one.name, other.name);
+            prop_assert_eq!(difference(one, other, MINUTE, &[]), None, "{}", world.json(Told::PLAINLY));
+        }
+        Ok(true)
+    });
+}
+
+/// A table of this name.
+fn table<'a>(tables: &'a [Table], name: &str) -> Option<&'a Table> {
+    tables.iter().find(|table| table.name == name)
+}
+
+/// The first difference of the packets before `end`, ns.
+fn difference_before(end: u64, one: &Table, other: &Table) -> Option<String> {
+    let Values::F64(times) = &one.columns[0].values else { panic!("times are numbers") };
+    let rows = times.partition_point(|s| ((s * 1e9).round() as u64) < end);
+    fn same<T: PartialEq>(one: &[T], other: &[T], rows: usize) -> bool {
+        other.len() >= rows && one[..rows] == other[..rows]
+    }
+    let wrong = one.columns.iter().zip(&other.columns).find(|(a, b)| match (&a.values, &b.values) {
+        (Values::F64(a), Values::F64(b)) => !same(a, b, rows),
+        (Values::U64(a), Values::U64(b)) => !same(a, b, rows),
+        (Values::U32(a), Values::U32(b)) | (Values::Named(a, _), Values::Named(b, _)) => !same(a, b, rows),
+        (Values::Bool(a), Values::Bool(b)) => !same(a, b, rows),
+        _ => true,
+    });
+    wrong.map(|(column, _)| format!("packets.{} before {end} ns", column.name))
+}
+
+/// A longer run begins like the shorter one; and what is counted up to a moment and from it on (its warm-up) adds up.
+#[test]
+fn longer_and_warmed_up() {
+    const COUNTED: [&str; 7] = [
+        "segments_sent",
+        "segments_retransmitted",
+        "timeouts",
+        "recoveries",
+        "packets_received",
+        "packets_lost",
+        "rtt_count",
+    ];
+    on_worlds(0.5, |world| {
+        let told = Told::PLAINLY;
+        let middle = told.duration / 2;
+        let Some(whole) = tables(&world.json(told)) else { return Ok(false) };
+        let Some(short) = tables(&world.json(Told { duration: middle, ..told })) else { return Ok(false) };
+        let rest = tables(&world.json(Told { warmup: middle, ..told })).expect("the same");
+        let packets = |tables| table(tables, "packets").expect("asked for");
+        let different = difference_before(middle, packets(&whole), packets(&short));
+        prop_assert_eq!(different, None, "the longer run begins differently: {}", world.json(told));
+        prop_assert_eq!(
+            difference(packets(&whole), packets(&rest), 0, &[]),
+            None,
+            "the warm-up changes packets: {}",
+            world.json(told)
+        );
+        let flows = |tables| table(tables, "flows").expect("always there");
+        let (whole, short, rest) = (flows(&whole), flows(&short), flows(&rest));
+        for name in ["delivered_bytes", "connect_s", "fct_s", "fct_receiver_s"] {
+            let skip: Vec<&str> = whole.columns.iter().map(|c| c.name.as_str()).filter(|c| *c != name).collect();
+            prop_assert_eq!(difference(whole, rest, 0, &skip), None, "the warm-up changes {}", name);
+        }
+        let values = |table: &Table, name: &str| {
+            let column = table.columns.iter().find(|column| column.name == name).expect("a column of flows");
+            let Values::U64(values) = &column.values else { panic!("{name} counts") };
+            values.clone()
+        };
+        for name in COUNTED {
+            let sum: Vec<u64> = values(short, name).iter().zip(values(rest, name)).map(|(a, b)| a + b).collect();
+            prop_assert_eq!(values(whole, name), sum, "{} does not add up: {}", name, world.json(told));
+        }
+        Ok(true)
+    });
+}
+
+/// Rows of a table by their names, in the order of names.
+fn by_name(table: &Table, keep: impl Fn(&str) -> bool) -> Vec<(String, Vec<String>)> {
+    let names = texts(&table.columns[0].values);
+    let columns: Vec<Vec<String>> = table.columns.iter().map(|column| texts(&column.values)).collect();
+    let row = |i: usize| columns.iter().map(|column| column[i].clone()).collect();
+    let mut rows: Vec<(String, Vec<String>)> =
+        names.iter().enumerate().map(|(i, name)| (name.clone(), row(i))).collect();
+    rows.retain(|(name, _)| keep(name));
+    rows.sort();
+    rows
+}
+
+/// Who stands first in the list of flows does not matter: two flows that change places change results. But to FQ-CoDel, whose hash is of the
+/// flow's number, as Linux' is of addresses: which of equally long queues loses hangs on it.
+#[test]
+fn flows_in_another_order() {
+    on_worlds(0.5, |world| {
+        if world.numbers_flows() {
+            return Ok(false);
+        }
+        let mut json = world.json(Told::PLAINLY);
+        let Some(here) = tables(&json) else { return Ok(false) };
+        json["flows"].as_array_mut().expect("a list").reverse();
+        let Some(there) = tables(&json) else { return Ok(false) };
+        for name in ["flows", "sessions", "applications"] {
+            let (Some(one), Some(other)) = (table(&here, name), table(&there, name)) else { continue };
+            prop_assert_eq!(by_name(one, |_| true), by_name(other, |_| true), "{}", world.json(Told::PLAINLY));
+        }
+        Ok(true)
+    });
+}
+
+/// What happens elsewhere, on links and in air of its own, changes nothing here.
+#[test]
+fn a_world_apart() {
+    let beside = std::cell::RefCell::new(None::<World>);
+    on_worlds(0.2, |world| {
+        let other = beside.replace(Some(world.clone()));
+        let Some(other) = other else { return Ok(false) };
+        let (Some(alone), Some(both)) = (world.apart(None), world.apart(Some(&other))) else { return Ok(false) };
+        let (Some(here), Some(there)) = (tables(&alone), tables(&both)) else { return Ok(false) };
+        for name in ["flows", "applications", "links", "stations"] {
+            let (Some(one), Some(other)) = (table(&here, name), table(&there, name)) else { continue };
+            let ours = |label: &str| label.starts_with("flow-");
+            prop_assert_eq!(by_name(one, ours), by_name(other, ours), "{}", both);
+        }
+        Ok(true)
+    });
+}
+
+/// Laws that know a time or a rate as such, and which.
+const ABSOLUTE: &[(&str, &str)] = &[
+    ("cubic", "C = 0.4 segments/s³"),
+    ("htcp", "Δ_L = 1 s"),
+    ("hybla", "RTT₀ = 25 ms"),
+    ("westwood", "samples of the bandwidth over 50 ms at least"),
+    ("fast", "multiplicative increase below a queue of 0.75 ms"),
+    ("lp", "a clock of 1 ms, as timestamps"),
+    ("ledbat", "TARGET in ms, base delays of a minute"),
+    ("copa", "minima over 10 s"),
+    ("bbr", "minima over 10 s, ProbeRTT of 200 ms"),
+    ("bbr3", "minima over 5 s, ProbeRTT of 200 ms"),
+    ("cbbr", "those of BBR"),
+    ("cmpbbr", "those of BBR"),
+    ("vivace", "utility of Mbit/s"),
+];
+
+/// The packets in their order at each place, with what happened to them there. Between places it is a matter of nanoseconds: a smoothed
+/// RTT is one of whole ones.
+fn at_each_place(tables: &[Table]) -> Vec<[String; 6]> {
+    let packets = table(tables, "packets").expect("asked for");
+    let column = |name| texts(&packets.columns.iter().find(|column| column.name == name).expect("a column").values);
+    let columns = ["link", "event", "flow", "seq", "ack", "payload_bytes"].map(column);
+    let mut rows: Vec<[String; 6]> =
+        (0..columns[0].len()).map(|row| [0, 1, 2, 3, 4, 5].map(|k| columns[k][row].clone())).collect();
+    rows.sort_by(|a, b| a[..3].cmp(&b[..3])); // (stable)
+    rows
+}
+
+/// A path that is four times as slow in everything has the same packets in the same order. Times of the endpoint are scaled along
+/// (RTO, delayed ACKs), or off (timestamps tick each millisecond); RACK and tail-loss probes have times of their own.
+#[test]
+fn four_times_as_slow() {
+    let cases = worlds_to_try() / cc::REGISTRY.len() as u32 + 1;
+    let mut wrong = Vec::new();
+    for entry in cc::REGISTRY {
+        let rates = prop_oneof![Just(1_u64), Just(2), Just(4)];
+        let figures = (rates, 4_u64..200, 3_u64..40, 0_usize..4, 0_u64..900_000);
+        let found = on(cases, &(figures, 0_u64..100), |(figures, harm)| {
+            let fast = tables(&worlds::scaled(entry.name, figures, harm, 1)).expect("accepted");
+            let slow = tables(&worlds::scaled(entry.name, figures, harm, 4)).expect("accepted");
+            let packets = |tables| table(tables, "packets").expect("asked for");
+            if difference(packets(&fast), packets(&slow), 0, &["time_s"]).is_none() {
+                return Ok(());
+            }
+            let (one, other) = (at_each_place(&fast), at_each_place(&slow));
+            let different = one.iter().zip(&other).find(|(a, b)| a != b);
+            prop_assert!(different.is_none() && one.len() == other.len(), "{}: {different:?}", entry.name);
+            Ok(())
+        });
+        let known = ABSOLUTE.iter().find(|(name, _)| *name == entry.name);
+        match (found, known) {
+            (Err(error), None) => wrong.push(error),
+            (Ok(()), Some(_)) => wrong.push(format!("{} is said to be absolute", entry.name)),
+            _ => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,489 @@
+//! Small scenarios of everything there is, told with any offset of time.
+
+use cclab_algo::cc;
+use cclab_sim::net::queue;
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+/// How a scenario is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// Everything happens so much later, ns.
+    pub shift: u64,
+    /// From the shift to the end, ns.
+    pub duration: u64,
+    /// From the shift on, ns.
+    pub warmup: u64,
+}
+
+impl Told {
+    /// Measured from 1 µs on: an opportunity that ends a period is not at the beginning of time, and is at that of a later one.
+    pub const PLAINLY: Told = Told { shift: 0, duration: 1_200_000_000, warmup: 1000 };
+}
+
+/// A scenario, but for when things happen.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub network: Network,
+    pub flows: Vec<Flow>,
+    background: Option<Background>,
+    seed: u64,
+}
+
+/// One of the networks.
+#[derive(Clone, Debug)]
+pub enum Network {
+    Wired(Link),
+    /// The same with a last hop by radio, of so many stations.
+    Wifi(Link, usize),
+    /// A chain of stations, a routing protocol, and when the last one moves.
+    Radio {
+        hops: u64,
+        routing: Json,
+        rts: bool,
+        moves: Option<u64>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct Link {
+    rate: u64,
+    rtt: u64,
+    queue: &'static str,
+    limit: u64,
+    harm: Harm,
+    change: Change,
+    tunnel: Option<&'static str>,
+}
+
+#[derive(Clone, Debug)]
+enum Harm {
+    None,
+    Losses(Json),
+    Jitter(Json),
+    Reorder(u64),
+    Duplicate,
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    None,
+    /// Of rate and delay, at this time.
+    Step(u64, u64, u64),
+    /// Down and up.
+    Outage(u64, u64),
+    /// Opportunities with a period that divides a second.
+    Opportunities(&'static str),
+    /// Rates over time.
+    Course(u64, u64),
+}
+
+#[derive(Clone, Debug)]
+pub struct Flow {
+    law: usize,
+    options: Json,
+    work: Work,
+    rtt: u64,
+    start: u64,
+    stop: Option<u64>,
+    reverse: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Work {
+    Tcp(Json),
+    Paths(u64, Json),
+    Udp(Json),
+}
+
+#[derive(Clone, Debug)]
+struct Background {
+    load: f64,
+    law: usize,
+    start: u64,
+    web: bool,
+}
+
+fn ns(time: u64) -> String {
+    format!("{time} ns")
+}
+
+fn insert(into: &mut Json, fields: &Json) {
+    let (Some(into), Some(fields)) = (into.as_object_mut(), fields.as_object()) else { return };
+    into.extend(fields.clone());
+}
+
+impl Link {
+    fn json(&self, shift: u64) -> Json {
+        let mut queue = json!({ "discipline": self.queue });
+        if !matches!(self.queue, "dualpi2" | "drai" | "red") {
+            queue["limit"] = format!("{} packets", self.limit).into();
+        }
+        let mut link = json!({ "rate": format!("{} bit/s", self.rate), "queue": queue });
+        match &self.harm {
+            Harm::None => {}
+            Harm::Losses(loss) => link["loss"] = loss.clone(),
+            Harm::Jitter(jitter) => link["jitter"] = jitter.clone(),
+            Harm::Reorder(delay) => link["reorder"] = json!({ "probability": "2%", "delay": ns(*delay) }),
+            Harm::Duplicate => link["duplicate"] = "1%".into(),
+        }
+        match &self.change {
+            Change::None => {}
+            Change::Step(at, rate, delay) => {
+                link["schedule"] =
+                    json!([{ "at": ns(at + shift), "rate": format!("{rate} bit/s"), "delay": ns(*delay) }]);
+            }
+            Change::Outage(at, length) => {
+                let up = at + length + shift;
+                link["schedule"] = json!([{ "at": ns(at + shift), "up": false }, { "at": ns(up), "up": true }]);
+            }
+            Change::Opportunities(_) | Change::Course(..) => {
+                link["trace"] = "it".into();
+                link["reverse"] = json!({ "trace": "none", "rate": format!("{} bit/s", self.rate) });
+                link.as_object_mut().map(|link| link.remove("rate"));
+            }
+        }
+        if let Some(tunnel) = self.tunnel {
+            link["tunnel"] = match tunnel {
+                "udp" => "udp".into(),
+                law => json!({ "over": "tcp", "cc": law }),
+            };
+        }
+        link
+    }
+
+    fn trace(&self, shift: u64) -> Option<String> {
+        match &self.change {
+            Change::Opportunities(gaps) => Some((*gaps).into()),
+            Change::Course(at, rate) => Some(format!("time_ns,rate_bps\n0,{}\n{},{rate}\n", self.rate, at + shift)),
+            _ => None,
+        }
+    }
+}
+
+impl World {
+    /// Whether flows have queues by their numbers.
+    pub fn numbers_flows(&self) -> bool {
+        matches!(&self.network, Network::Wired(link) | Network::Wifi(link, _) if link.queue == "fq-codel")
+    }
+
+    /// Whether a connection carries all others.
+    pub fn has_tunnel(&self) -> bool {
+        matches!(&self.network, Network::Wired(link) if link.tunnel.is_some_and(|tunnel| tunnel != "udp"))
+    }
+
+    pub fn json(&self, told: Told) -> Json {
+        let mut network = match &self.network {
+            Network::Wired(link) | Network::Wifi(link, _) => link.json(told.shift),
+            Network::Radio { hops, routing, rts, moves } => {
+                let threshold = if *rts { "always" } else { "never" };
+                let mut air = json!({ "profile": "ns2-2M", "routing": routing, "rts_threshold": threshold });
+                if let Some(at) = moves {
+                    let to = json!([format!("{} m", 250 * hops + 100), "0 m"]);
+                    let there = json!({ "node": hops, "at": ns(at + told.shift), "to": to, "speed": "400 m/s" });
+                    air["mobility"] = json!({ "model": "moves", "moves": [there] });
+                }
+                json!({ "topology": "chain", "hops": hops, "wireless": air })
+            }
+        };
+        let mut traces = json!({});
+        if let Network::Wired(link) | Network::Wifi(link, _) = &self.network {
+            network["rtt"] = ns(link.rtt).into();
+            if let Some(text) = link.trace(told.shift) {
+                traces["it"] = text.into();
+            }
+        }
+        if let Network::Wifi(_, stations) = &self.network {
+            network["wifi"] = json!({ "stations": stations });
+        }
+        let flows: Vec<Json> = (0..self.flows.len()).map(|k| self.flow(k, told.shift)).collect();
+        let mut all = json!({
+            "duration": ns(told.shift + told.duration),
+            "warmup": ns(told.shift + told.warmup),
+            "seed": self.seed,
+            "network": network,
+            "flows": flows,
+            "traces": traces,
+            "record": { "samples": "off", "packets": "table" },
+        });
+        if let (Some(b), Network::Wired(link)) = (&self.background, &self.network) {
+            let mut entry = json!({
+                "kind": if b.web { "web" } else { "poisson" },
+                "load": b.load,
+                "cc": cc::REGISTRY[b.law].name,
+                "rtt": [ns(link.rtt), ns(link.rtt * 2)],
+                "start": ns(told.shift + b.start),
+                "sizes": "20 kB",
+            });
+            if b.web {
+                entry["think"] = json!({ "min": "50 ms" });
+            }
+            all["background"] = json!([entry]);
+        }
+        all
+    }
+
+    fn flow(&self, k: usize, shift: u64) -> Json {
+        let flow = &self.flows[k];
+        let mut json = json!({ "label": format!("flow-{k}"), "start": ns(flow.start + shift) });
+        if let Some(stop) = flow.stop {
+            json["stop"] = ns(stop + shift).into();
+        }
+        let wired = matches!(self.network, Network::Wired(_) | Network::Wifi(..));
+        if wired && flow.reverse {
+            json["direction"] = "reverse".into();
+        }
+        if let Network::Wifi(_, stations) = &self.network {
+            json["station"] = (k % stations).into();
+        }
+        match &flow.work {
+            Work::Udp(fields) => {
+                insert(&mut json, fields);
+                if wired {
+                    json["rtt"] = ns(flow.rtt).into();
+                }
+                return json;
+            }
+            Work::Tcp(fields) => {
+                insert(&mut json, fields);
+                if wired {
+                    json["rtt"] = ns(flow.rtt).into();
+                }
+            }
+            Work::Paths(second, fields) if matches!(self.network, Network::Wired(_)) => {
+                insert(&mut json, fields);
+                let mut paths = json!([{ "rtt": ns(flow.rtt) }, { "rtt": ns(*second) }]);
+                if flow.reverse {
+                    json.as_object_mut().map(|json| json.remove("direction"));
+                    paths[1]["direction"] = "reverse".into();
+                }
+                json["paths"] = paths;
+            }
+            Work::Paths(..) => {}
+        }
+        insert(&mut json, &flow.options);
+        if json.get("coupling").is_none() {
+            json["cc"] = cc::REGISTRY[flow.law].name.into();
+        }
+        json
+    }
+}
+
+const MS: u64 = 1_000_000;
+
+fn link() -> impl Strategy<Value = Link> {
+    let queue = (0..queue::REGISTRY.len()).prop_map(|k| queue::REGISTRY[k].name);
+    let harm = prop_oneof![
+        3 => Just(Harm::None),
+        1 => (1_u64..40).prop_map(|n| Harm::Losses(json!({ "data": { "every": n * 7 + 1 } }))),
+        1 => (1_u64..50).prop_map(|p| Harm::Losses(json!({ "all": p as f64 / 1000.0 }))),
+        1 => (1_u64..50).prop_map(|p| Harm::Losses(json!({ "ack": { "p": p as f64 / 1000.0, "r": 0.3 } }))),
+        1 => (1_u64..20).prop_map(|ms| Harm::Jitter(json!({ "max": ns(ms * MS) }))),
+        1 => (1_u64..20).prop_map(|ms| Harm::Jitter(json!({ "distribution": "exponential", "mean": ns(ms * MS) }))),
+        1 => (1..40 * MS).prop_map(Harm::Reorder),
+        1 => Just(Harm::Duplicate),
+    ];
+    let change = prop_oneof![
+        5 => Just(Change::None),
+        1 => (1..1000 * MS, 300_000_u64..5_000_000, 0..30 * MS).prop_map(|(at, rate, delay)| Change::Step(at, rate, delay)),
+        1 => (1..1000 * MS, 1..400 * MS).prop_map(|(at, length)| Change::Outage(at, length)),
+        1 => prop_oneof![Just("gaps 1*5 10 5*17"), Just("gaps 2*125")].prop_map(Change::Opportunities),
+        1 => (1..1000 * MS, 300_000_u64..5_000_000).prop_map(|(at, rate)| Change::Course(at, rate)),
+    ];
+    let tunnel = prop_oneof![10 => Just(None), 1 => Just(Some("udp")), 1 => Just(Some("cubic"))];
+    let figures = (500_000_u64..6_000_000, 4 * MS..150 * MS, 3_u64..40);
+    (figures, queue, harm, change, tunnel).prop_map(|((rate, rtt, limit), queue, harm, change, tunnel)| Link {
+        rate,
+        rtt,
+        queue,
+        limit,
+        harm,
+        change,
+        tunnel,
+    })
+}
+
+fn network() -> impl Strategy<Value = Network> {
+    let routing = prop_oneof![
+        2 => Just(json!("static")),
+        1 => Just(json!("direct")),
+        // ns-2's local repair waits for the time of day
+        2 => Just(json!({ "name": "aodv", "local_repair": false })),
+        2 => Just(json!({ "name": "aodv", "profile": "rfc3561" })),
+        2 => Just(json!("dsr")),
+    ];
+    let moves = prop_oneof![3 => Just(None), 1 => (1..800 * MS).prop_map(Some)];
+    prop_oneof![
+        12 => link().prop_map(Network::Wired),
+        1 => (link(), 1_usize..4).prop_map(|(link, stations)| Network::Wifi(Link { tunnel: None, ..link }, stations)),
+        2 => (1_u64..4, routing, any::<bool>(), moves)
+            .prop_map(|(hops, routing, rts, moves)| Network::Radio { hops, routing, rts, moves }),
+    ]
+}
+
+/// Options of a TCP flow, which all go together.
+fn options() -> impl Strategy<Value = Json> {
+    let recovery = prop_oneof![
+        2 => Just(json!({})),
+        1 => prop_oneof![Just("tahoe"), Just("reno"), Just("newreno")].prop_map(|r| json!({ "recovery": r, "sack": false })),
+        1 => prop_oneof![Just("sack"), Just("rack")].prop_map(|r| json!({ "recovery": r })),
+    ];
+    let profile = prop_oneof![4 => Just("linux"), 1 => Just("linux-2.6"), 2 => Just("classic")];
+    let others = prop_oneof![
+        4 => Just(json!({})),
+        1 => Just(json!({ "initial_ssthresh": "12 packets" })),
+        1 => Just(json!({ "ecn": true })),
+        1 => Just(json!({ "ecn": "accecn" })),
+        1 => Just(json!({ "pacing": true })),
+        1 => Just(json!({ "tso": 2, "nagle": true })),
+        1 => Just(json!({ "ack_every": 1, "timestamps": false })),
+        1 => Just(json!({ "receive_buffer": "20 kB" })),
+        1 => Just(json!({ "rto_min": "50 ms", "initial_window": 3 })),
+        1 => Just(json!({ "slow_start_after_idle": false, "cwnd_validation": false })),
+        1 => Just(json!({ "quick_start": "1 Mbit/s" })),
+        1 => Just(json!({ "send_jitter": "1 ms" })),
+        1 => Just(json!({ "start_jitter": "30 ms" })),
+    ];
+    (profile, recovery, others, any::<bool>()).prop_map(|(profile, recovery, others, paper)| {
+        let mut options = json!({ "profile": profile, "flavour": if paper { "paper" } else { "linux" } });
+        insert(&mut options, &recovery);
+        insert(&mut options, &others);
+        options
+    })
+}
+
+fn work() -> impl Strategy<Value = Work> {
+    let spread = || prop_oneof![Just("constant"), Just("exponential"), Just("pareto")];
+    let time = || (1..400 * MS).prop_map(ns);
+    let traffic = prop_oneof![
+        (time(), time(), spread()).prop_map(|(on, off, d)| json!({ "kind": "onoff", "on": on, "off": off, "distribution": d })),
+        (1_u64..3000, 200_u64..5000).prop_map(|(k, w)| json!({ "kind": "cbr", "rate": format!("{k} kbit/s"), "write": format!("{w} B") })),
+        (time(), time(), 1_u64..3000)
+            .prop_map(|(on, off, k)| json!({ "kind": "onoff", "rate": format!("{k} kbit/s"), "on": on, "off": off })),
+        (1_u64..100_000, time(), time())
+            .prop_map(|(b, every, buffer)| json!({ "kind": "chunks", "size": format!("{b} B"), "every": every, "buffer": buffer })),
+        (1_u64..4000, 1_u64..60_000, time(), spread()).prop_map(|(request, response, think, d)| {
+            let (request, response) = (format!("{request} B"), format!("{response} B"));
+            json!({ "kind": "requests", "request": request, "response": response, "think": think, "distribution": d, "count": 9 })
+        }),
+    ];
+    let scheduler = prop_oneof![Just("min-rtt"), Just("round-robin"), Just("redundant"), Just("blest"), Just("ecf")];
+    let coupling = prop_oneof![Just(None), Just(Some("lia")), Just(Some("olia")), Just(Some("balia"))];
+    prop_oneof![
+        3 => Just(Work::Tcp(json!({}))),
+        1 => (1_u64..200_000).prop_map(|bytes| Work::Tcp(json!({ "size": format!("{bytes} B") }))),
+        4 => traffic.prop_map(|traffic| Work::Tcp(json!({ "traffic": traffic }))),
+        1 => (4 * MS..150 * MS, scheduler, coupling).prop_map(|(rtt, scheduler, coupling)| {
+            Work::Paths(rtt, match coupling {
+                None => json!({ "scheduler": scheduler }),
+                Some(law) => json!({ "scheduler": scheduler, "coupling": law }),
+            })
+        }),
+        1 => (10_u64..2000).prop_map(|k| Work::Udp(json!({ "kind": "cbr", "rate": format!("{k} kbit/s") }))),
+        1 => (10_u64..2000, time()).prop_map(|(k, on)| {
+            Work::Udp(json!({ "kind": "onoff", "rate": format!("{k} kbit/s"), "on": on, "off": "50 ms", "packet_size": "500 B" }))
+        }),
+    ]
+}
+
+fn flow() -> impl Strategy<Value = Flow> {
+    let stop = prop_oneof![6 => Just(None), 1 => (500 * MS..1100 * MS).prop_map(Some)];
+    let times = (0..400 * MS, stop, 4 * MS..150 * MS);
+    (0..cc::REGISTRY.len(), options(), work(), times, prop_oneof![4 => Just(false), 1 => Just(true)]).prop_map(
+        |(law, options, work, (start, stop, rtt), reverse)| {
+            // what ends by itself is not stopped
+            let ends = |fields: &Json| fields.get("size").is_some() || fields["traffic"].get("count").is_some();
+            let stop = stop.filter(|_| !matches!(&work, Work::Tcp(fields) if ends(fields)));
+            Flow { law, options, work, rtt, start, stop, reverse }
+        },
+    )
+}
+
+pub fn world() -> impl Strategy<Value = World> {
+    let background = (0.05..0.5, 0..cc::REGISTRY.len(), 0..300 * MS, any::<bool>())
+        .prop_map(|(load, law, start, web)| Background { load, law, start, web });
+    let background = prop_oneof![9 => Just(None), 1 => background.prop_map(Some)];
+    (network(), proptest::collection::vec(flow(), 1..4), background, 0_u64..1 << 60)
+        .prop_map(|(network, flows, background, seed)| World { network, flows, background, seed })
+}
+
+impl World {
+    /// The same between two nodes of a custom network; another world beside it, on nodes and links of its own, if there is one.
+    pub fn apart(&self, beside: Option<&World>) -> Option<Json> {
+        let radio = matches!(self.network, Network::Radio { .. });
+        let worlds: Vec<(&World, &str)> = [(self, "flow")].into_iter().chain(beside.map(|w| (w, "beside"))).collect();
+        let mut all = json!({ "duration": ns(Told::PLAINLY.duration), "seed": self.seed, "traces": {}, "record": { "samples": "off" } });
+        let (mut nodes, mut links, mut places, mut flows) = (vec![], vec![], vec![], vec![]);
+        for (world, name) in worlds {
+            let node = |k: u64| format!("{name}-node-{k}");
+            let last = match &world.network {
+                Network::Wifi(..) => return None,
+                Network::Wired(link) => {
+                    let mut json = link.json(0);
+                    insert(&mut json, &json!({ "from": node(0), "to": node(1), "delay": ns(link.rtt / 2) }));
+                    if let Some(text) = link.trace(0) {
+                        json["trace"] = name.into();
+                        all["traces"][name] = text.into();
+                    }
+                    links.push(json);
+                    1
+                }
+                Network::Radio { hops, .. } => {
+                    let far = if name == "beside" { 100_000 } else { 0 };
+                    places.extend((0..=*hops).map(|k| json!([format!("{} m", far + 250 * k), "0 m"])));
+                    *hops
+                }
+            };
+            if radio != matches!(world.network, Network::Radio { .. }) {
+                return None;
+            }
+            nodes.extend((0..=last).map(node));
+            for k in 0..world.flows.len() {
+                if matches!(world.flows[k].work, Work::Paths(..)) {
+                    return None;
+                }
+                let mut flow = world.flow(k, 0);
+                let fields = flow.as_object_mut()?;
+                fields.remove("rtt");
+                let (from, to) = if fields.remove("direction").is_some() { (last, 0) } else { (0, last) };
+                insert(&mut flow, &json!({ "label": format!("{name}-{k}"), "from": node(from), "to": node(to) }));
+                flows.push(flow);
+            }
+        }
+        all["network"] = json!({ "topology": "custom", "nodes": nodes });
+        if let Network::Radio { routing, rts, .. } = &self.network {
+            let threshold = if *rts { "always" } else { "never" };
+            all["network"]["wireless"] = json!({ "profile": "ns2-2M", "routing": routing, "rts_threshold": threshold });
+            all["network"]["places"] = places.into();
+        } else {
+            all["network"]["links"] = links.into();
+        }
+        all["flows"] = flows.into();
+        Some(all)
+    }
+}
+
+/// A scenario without an absolute time or rate, with times `k` and rates 1/`k` of what they are.
+pub fn scaled(law: &str, figures: (u64, u64, u64, usize, u64), harm: u64, k: u64) -> Json {
+    let (rate, rtt, limit, recovery, start) = figures;
+    let recovery = ["tahoe", "reno", "newreno", "sack"][recovery];
+    let time = |ms: u64| format!("{} ms", ms * k);
+    let flow = |label: &str, start: u64, size: Json| {
+        json!({
+            "label": label, "cc": law, "start": ns(start * 1000 * k), "size": size, "profile": "classic", "recovery": recovery,
+            "timestamps": false, "sack": recovery == "sack", "rto": { "min": time(200), "max": time(64_000), "initial": time(1000) },
+            "delayed_ack": { "timeout": time(100) },
+        })
+    };
+    let queue = json!({ "limit": format!("{limit} packets") });
+    let mut network = json!({ "rate": format!("{} bit/s", rate * 1_000_000 / k), "rtt": time(rtt), "queue": queue });
+    match harm % 3 {
+        0 => {}
+        1 => network["loss"] = json!({ "data": { "every": harm + 11 } }),
+        _ => network["reorder"] = json!({ "probability": "1%", "delay": time(harm) }),
+    }
+    json!({
+        "duration": time(3000), "network": network, "record": { "samples": "off", "packets": "table" },
+        "flows": [flow("a", 0, json!("unlimited")), flow("b", start, json!("100 kB"))],
+    })
+}
