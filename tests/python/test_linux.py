@@ -81,7 +81,7 @@ def test_a_sysctl_is_another_name_of_a_field():
         ({"tcp_ecn": 1, "tcp_early_retrans": 0}, {"ecn": True, "tlp": False}),
         (
             {"tcp_rmem": [4096, 131072, 6291456], "tcp_adv_win_scale": 2},
-            {"receive_buffer": "6 MiB", "adv_win_scale": 2},
+            {"receive_buffer": "6 MiB", "initial_receive_buffer": "128 KiB", "adv_win_scale": 2},
         ),
         ({"tcp_rto_min_us": 5000, "tcp_rto_max_ms": 60000}, {"rto": {"min": "5 ms", "max": "60 s"}}),
     ]

@@ -576,7 +576,7 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ("flows.0.rtt = '0 ms'", r#"flows[0].rtt: "0 ms" is too small; at least "1 ns""#),
     (
         "flows.0.from = 'left'",
-        "flows[0].from: unknown field; allowed: kind, label, count, paths, rtt, direction, start, start_jitter, stop, send_jitter, size, profile, flavour, sysctl, growth_per_ack, cc, sack, recovery, dsack, tlp, prr, dupthresh, max_reordering, reo_wnd_adapts, rack_dupthresh, limited_transmit, frto, undo, timestamps, mss, packet_size, window_scaling, ecn, quick_start, fast_open, initial_window, receive_buffer, adv_win_scale, send_buffer, tso, pacing, nagle, cwnd_validation, slow_start_after_idle, initial_ssthresh, ack_every, delayed_ack, comp_sack_delay, comp_sack_slack, comp_sack_nr, rto_min, rto, traffic",
+        "flows[0].from: unknown field; allowed: kind, label, count, paths, rtt, direction, start, start_jitter, stop, send_jitter, size, profile, flavour, sysctl, growth_per_ack, cc, sack, recovery, dsack, tlp, prr, dupthresh, max_reordering, reo_wnd_adapts, rack_dupthresh, limited_transmit, frto, undo, timestamps, mss, packet_size, window_scaling, ecn, quick_start, fast_open, initial_window, receive_buffer, initial_receive_buffer, moderate_receive_buffer, adv_win_scale, send_buffer, tso, pacing, nagle, cwnd_validation, slow_start_after_idle, initial_ssthresh, ack_every, delayed_ack, comp_sack_delay, comp_sack_slack, comp_sack_nr, rto_min, rto, traffic",
     ),
     ("flows.0.direction = 'backward'", r#"flows[0].direction: unknown "backward"; allowed: forward, reverse"#),
     ("flows.0.start = '60 s'", r#"flows[0].start: the latest start, "60 s", is not before the end of the run, "60 s""#),

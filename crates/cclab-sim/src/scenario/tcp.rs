@@ -388,6 +388,9 @@ fn read_window(
     config.fast_open = t.or("fast_open", &Flag, config.fast_open);
     config.initial_window = t.or("initial_window", &SEGMENTS, config.initial_window.into()) as u32;
     config.receive_buffer = t.or("receive_buffer", &RECEIVE_BUFFER, config.receive_buffer);
+    config.initial_receive_buffer =
+        t.or("initial_receive_buffer", &Or("whole", RECEIVE_BUFFER), config.initial_receive_buffer);
+    config.moderate_receive_buffer = t.or("moderate_receive_buffer", &Flag, config.moderate_receive_buffer);
     config.adv_win_scale =
         t.or("adv_win_scale", &Or("off", SCALE), config.adv_win_scale.map(i64::from)).map(|n| n as i8);
     config.send_buffer = t.or("send_buffer", &Or("unlimited", RECEIVE_BUFFER), config.send_buffer);

@@ -212,6 +212,7 @@ impl Setup {
     /// The receive buffer, in bytes. Linux doubles what SO_RCVBUF asks for and offers half of it.
     pub fn set_receive_buffer(&mut self, bytes: u64) {
         self.config.receive_buffer = bytes;
+        self.config.initial_receive_buffer = None;
     }
 
     /// The options of an endpoint.

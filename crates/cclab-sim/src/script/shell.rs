@@ -23,7 +23,6 @@ const IDLE: &[&str] = &[
     // Segments are sent one by one.
     "tcp_min_tso_segs",
     "tcp_tso_win_divisor",
-    "tcp_moderate_rcvbuf",
     "tcp_no_metrics_save",
     "tcp_no_ssthresh_metrics_save",
     "tcp_pacing_ca_ratio",
@@ -214,6 +213,6 @@ mod tests {
         let helper = "set_sysctls.py /proc/sys/net/ipv4/tcp_sack=1 \\\n /proc/sys/net/ipv4/tcp_timestamps=0";
         setup.shell(helper, 1, &mut notes).unwrap();
         assert!(setup.config().sack && !setup.config().timestamps);
-        assert!(setup.shell("sysctl -q net.ipv4.tcp_ecn=4", 1, &mut notes).unwrap_err().contains("4"));
+        assert!(setup.shell("sysctl -q net.ipv4.tcp_ecn=9", 1, &mut notes).unwrap_err().contains("9"));
     }
 }

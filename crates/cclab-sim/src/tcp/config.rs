@@ -132,6 +132,11 @@ pub struct Config {
     pub initial_ssthresh: Option<u64>,
     /// The receive buffer, in bytes: the largest window offered, but for `adv_win_scale`.
     pub receive_buffer: u64,
+    /// The buffer begins with this size and grows to `receive_buffer` as the application reads (Linux `tcp_rmem`); `None`: it
+    /// has its size from the first segment on, and all of it is window.
+    pub initial_receive_buffer: Option<u64>,
+    /// It grows (Linux `tcp_moderate_rcvbuf`).
+    pub moderate_receive_buffer: bool,
     /// What of the buffer is not window: 1/2^n of it if n is above 0, else all but 1/2^(-n) (Linux up to 6.5).
     pub adv_win_scale: Option<i8>,
     /// Most that may be sent and not acknowledged, in bytes.
@@ -198,6 +203,8 @@ impl Config {
             initial_window: 10,
             initial_ssthresh: None,
             receive_buffer: 256 << 20,
+            initial_receive_buffer: None,
+            moderate_receive_buffer: true,
             adv_win_scale: None,
             send_buffer: None,
             tso: None,
@@ -248,12 +255,7 @@ impl Config {
 
     /// The largest window that the receiver offers, in bytes.
     pub fn receive_window(&self) -> u64 {
-        let bytes = self.receive_buffer;
-        match self.adv_win_scale {
-            None => bytes,
-            Some(n @ 1..) => bytes - (bytes >> n),
-            Some(n) => bytes >> -n,
-        }
+        self.adv_win_scale.map_or(self.receive_buffer, |n| window_of(self.receive_buffer, n))
     }
 
     /// The `classic` profile: the papers of around 2000, with this MSS. No SACK unless asked, no timestamps,
@@ -287,4 +289,9 @@ impl Config {
             ..Config::linux(mss)
         }
     }
+}
+
+/// What of a buffer of so many bytes is window, with this `adv_win_scale`.
+pub(super) fn window_of(bytes: u64, scale: i8) -> u64 {
+    if scale > 0 { bytes - (bytes >> scale) } else { bytes >> -scale }
 }

@@ -12,9 +12,14 @@ pub struct Sysctl {
     pub field: &'static str,
     /// Smallest and largest value.
     pub values: (i64, i64),
-    /// A minimum, a default and a maximum, ascending; the largest counts.
-    pub three: bool,
-    set: fn(&mut Config, i64),
+    set: Set,
+}
+
+/// How it is set: to a number, or to a minimum, a default and a maximum, ascending.
+#[derive(Debug)]
+enum Set {
+    One(fn(&mut Config, i64)),
+    Three(fn(&mut Config, [i64; 3])),
 }
 
 /// A buffer of a GiB, as much as the window of RFC 7323 can say.
@@ -38,31 +43,35 @@ pub const SYSCTLS: &[Sysctl] = &[
     one("tcp_frto", "frto", (0, 2), |c, n| c.frto = n != 0),
     one("tcp_max_reordering", "max_reordering", (1, 1000), |c, n| c.max_reordering = n as u32),
     one("tcp_min_tso_segs", "tso", (1, 64), |c, n| c.tso = Some(Tso { min_segments: n as u32 })),
+    one("tcp_moderate_rcvbuf", "moderate_receive_buffer", FLAG, |c, n| c.moderate_receive_buffer = n != 0),
     one("tcp_recovery", "recovery", (0, 7), |c, n| {
         c.recovery = if n & 1 == 0 { Recovery::Sack } else { Recovery::Rack };
         c.reo_wnd_adapts = n & 2 == 0;
         c.rack_dupthresh = n & 4 == 0;
     }),
     one("tcp_reordering", "dupthresh", (1, 300), |c, n| c.dupthresh = n as u32),
-    three("tcp_rmem", "receive_buffer", |c, n| c.receive_buffer = n as u64),
+    three("tcp_rmem", "receive_buffer", |c, [_, default, max]| {
+        c.initial_receive_buffer = Some(default as u64);
+        c.receive_buffer = max as u64;
+    }),
     one("tcp_rto_max_ms", "rto", (1000, 120_000), |c, n| c.rto.max = Duration::from_millis(n as u64)),
     one("tcp_rto_min_us", "rto", (1, 120_000_000), |c, n| c.rto.min = Duration::from_micros(n as u64)),
     one("tcp_sack", "sack", FLAG, |c, n| c.sack = n != 0),
     one("tcp_slow_start_after_idle", "slow_start_after_idle", FLAG, |c, n| c.slow_start_after_idle = n != 0),
     one("tcp_timestamps", "timestamps", (0, 2), |c, n| c.timestamps = n != 0),
     one("tcp_window_scaling", "window_scaling", FLAG, |c, n| c.window_scaling = n != 0),
-    three("tcp_wmem", "send_buffer", |c, n| c.send_buffer = Some(n as u64)),
+    three("tcp_wmem", "send_buffer", |c, [_, _, max]| c.send_buffer = Some(max as u64)),
 ];
 
 /// By the values of `tcp_ecn`.
 const ECN: [Ecn; 6] = [Ecn::Off, Ecn::On, Ecn::Accept, Ecn::Accurate, Ecn::OnOrAccurate, Ecn::AcceptAccurate];
 
 const fn one(name: &'static str, field: &'static str, values: (i64, i64), set: fn(&mut Config, i64)) -> Sysctl {
-    Sysctl { name, field, values, three: false, set }
+    Sysctl { name, field, values, set: Set::One(set) }
 }
 
-const fn three(name: &'static str, field: &'static str, set: fn(&mut Config, i64)) -> Sysctl {
-    Sysctl { name, field, values: BUFFER, three: true, set }
+const fn three(name: &'static str, field: &'static str, set: fn(&mut Config, [i64; 3])) -> Sysctl {
+    Sysctl { name, field, values: BUFFER, set: Set::Three(set) }
 }
 
 impl Sysctl {
@@ -78,23 +87,19 @@ impl Sysctl {
     /// What is allowed, if this is not.
     pub fn set(&self, config: &mut Config, value: &str) -> Result<(), String> {
         let numbers: Option<Vec<i64>> = value.split_whitespace().map(|word| word.parse().ok()).collect();
-        let count = if self.three { 3 } else { 1 };
         let (least, most) = self.values;
-        match numbers.as_deref() {
-            Some(numbers)
-                if numbers.len() == count
-                    && numbers.is_sorted()
-                    && numbers.iter().all(|n| (least..=most).contains(n)) =>
-            {
-                (self.set)(config, numbers[count - 1]);
-                Ok(())
-            }
-            _ if self.three => {
+        let numbers =
+            numbers.filter(|n| n.is_sorted() && n.iter().all(|n| (least..=most).contains(n))).unwrap_or_default();
+        match (&self.set, numbers.as_slice()) {
+            (Set::One(set), &[number]) => set(config, number),
+            (Set::Three(set), &[min, default, max]) => set(config, [min, default, max]),
+            (Set::One(_), _) => return Err(format!("a whole number from {least} to {most}")),
+            (Set::Three(_), _) => {
                 let example = "\"4096 131072 6291456\"";
-                Err(format!("three ascending whole numbers from {least} to {most}, e.g. {example}"))
+                return Err(format!("three ascending whole numbers from {least} to {most}, e.g. {example}"));
             }
-            _ => Err(format!("a whole number from {least} to {most}")),
         }
+        Ok(())
     }
 }
 

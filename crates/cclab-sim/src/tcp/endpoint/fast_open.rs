@@ -118,6 +118,7 @@ impl Endpoint {
         if self.handshake.peer_scale.is_some() {
             self.rcv.scale = super::handshake::scale_for(self.snd.config().receive_buffer);
         }
+        self.rcv.begin(now, self.advertised());
         self.snd.open(now, segment, &agreed);
     }
 

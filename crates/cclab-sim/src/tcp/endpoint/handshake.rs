@@ -82,6 +82,11 @@ impl Handshake {
 }
 
 impl Endpoint {
+    /// Payload bytes of the segments that we would take.
+    pub(super) fn advertised(&self) -> u32 {
+        offered_mss(self.snd.config()) - if self.handshake.timestamps { TIMESTAMPS } else { 0 }
+    }
+
     /// The SYN, or the SYN-ACK.
     pub(super) fn handshake_segment(&mut self, now: Time) -> Segment {
         let (len, fast_open) = self.on_syn_leaves(self.state == State::SynReceived);
@@ -109,6 +114,8 @@ impl Endpoint {
         };
         let ecn = style.handshake_codepoint(law);
         let mss = offered_mss(config).min(65_535) as u16;
+        let segment = offered_mss(config) - if reply && timestamps { TIMESTAMPS } else { 0 };
+        self.rcv.open_window(segment);
         let window_scale = offer_scale.then(|| scale_for(config.receive_buffer));
         let feedback = match config.quick_start {
             _ if reply => shake.quick_start,

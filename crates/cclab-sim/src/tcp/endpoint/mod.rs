@@ -19,6 +19,7 @@ mod compression;
 mod ecn;
 mod fast_open;
 mod handshake;
+mod moderation;
 mod receive_rtt;
 mod receiver;
 mod sender;
@@ -423,8 +424,8 @@ impl Endpoint {
         self.rcv.readable()
     }
     /// The application takes up to `max` bytes; the window opens accordingly.
-    pub fn read(&mut self, _now: Time, max: u64) -> u64 {
-        self.rcv.read(max)
+    pub fn read(&mut self, now: Time, max: u64) -> u64 {
+        self.rcv.read(now, max)
     }
 
     /// Bytes of the stream that have been sent at least once.

@@ -3,6 +3,7 @@
 use super::super::Config;
 use super::compression::Compression;
 use super::ecn::{Marks, OPTION_SPACE, Style};
+use super::moderation::Moderation;
 use super::receive_rtt::ReceiveRtt;
 use super::sender::Rtt;
 use crate::wire::ecn::CE;
@@ -71,12 +72,14 @@ pub(super) struct Receiver {
 struct Tuning {
     rtt: ReceiveRtt,
     compression: Option<Compression>,
+    moderation: Option<Moderation>,
 }
 
 impl Tuning {
     fn new(config: &Config) -> Option<Box<Tuning>> {
-        let compression = Compression::new(config);
-        compression.is_some().then(|| Box::new(Tuning { rtt: ReceiveRtt::default(), compression }))
+        let (compression, moderation) = (Compression::new(config), Moderation::new(config));
+        let any = compression.is_some() || moderation.is_some();
+        any.then(|| Box::new(Tuning { rtt: ReceiveRtt::default(), compression, moderation }))
     }
 }
 
@@ -153,7 +156,8 @@ impl Receiver {
     /// Takes in the payload and FIN of a segment; the payload bytes that are now in order.
     pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: &Rtt) -> u64 {
         let mut in_order = 0;
-        if self.tuning.is_some() {
+        let (tuned, before) = (self.tuning.is_some(), self.rcv_nxt);
+        if tuned {
             self.measure(now, segment);
         }
         self.full_segment = self.full_segment.max(segment.len);
@@ -178,6 +182,9 @@ impl Receiver {
             self.on_out_of_order(now, start, end, rtt);
         }
         self.last_arrival = now;
+        if tuned {
+            self.moderate(now, segment, before);
+        }
         in_order
     }
 
@@ -304,6 +311,73 @@ impl Receiver {
         due
     }
 
+    /// Bytes that take memory: not read, or behind a gap.
+    fn waiting(&self) -> u64 {
+        let ranges = self.gaps.iter().flat_map(|gaps| &gaps.ranges);
+        self.unread + ranges.map(|(start, end)| end - start).sum::<u64>()
+    }
+    /// From what is expected next to the end of what came out of order.
+    fn ahead(&self) -> u64 {
+        let last = self.gaps.as_ref().and_then(|gaps| gaps.ranges.back());
+        last.map_or(0, |&(_, end)| end - self.rcv_nxt)
+    }
+
+    /// The buffer follows a segment that came, `before` being what was expected next.
+    #[cold]
+    fn moderate(&mut self, now: Time, segment: &Segment, before: u64) {
+        let (waiting, ahead, offered) = (self.waiting(), self.ahead(), self.right_edge - self.last_ack_sent);
+        let (read, unread, use_sack) = (self.rcv_nxt - self.unread, self.unread, self.use_sack);
+        let Some(Tuning { rtt, moderation: Some(moderation), .. }) = self.tuning.as_deref_mut() else { return };
+        let in_order = segment.seq <= before && segment.end() > before;
+        if in_order || segment.seq > before && use_sack {
+            let others = waiting.saturating_sub(if in_order && self.auto_read { 0 } else { segment.len.into() });
+            if moderation.on_segment(segment.len, others, offered) && self.config.delayed_ack.quickack > 0 {
+                self.quick |= 1;
+                self.ack_now = true;
+            }
+        }
+        if in_order && self.auto_read {
+            moderation.on_read(now, rtt.get(), read, unread, ahead);
+        } else if segment.seq > before {
+            moderation.on_out_of_order(ahead);
+        }
+    }
+
+    /// The application has read from a buffer that grows: an ACK if that doubles what is left of the window.
+    fn on_read(&mut self, now: Time, taken: u64) {
+        let (waiting, ahead, unread, unit) = (self.waiting(), self.ahead(), self.unread, 1 << self.scale);
+        let (read, left) = (self.rcv_nxt - self.unread, self.right_edge - self.rcv_nxt);
+        let Some(Tuning { rtt, moderation: Some(moderation), .. }) = self.tuning.as_deref_mut() else { return };
+        moderation.on_read(now, rtt.get(), read, unread, ahead);
+        self.ack_now |= taken > 0 && moderation.opens(left, waiting, unit);
+    }
+
+    /// A SYN is to leave, with which segments have this size.
+    pub fn open_window(&mut self, segment: u32) {
+        if let Some(moderation) = self.moderation() {
+            moderation.first(segment);
+        }
+    }
+    /// The connection is up, and our segments would carry `advmss` bytes.
+    pub fn begin(&mut self, now: Time, advmss: u32) {
+        let rcv_nxt = self.rcv_nxt;
+        if let Some(moderation) = self.moderation() {
+            moderation.begin(now, rcv_nxt, advmss);
+        }
+    }
+    fn moderation(&mut self) -> Option<&mut Moderation> {
+        self.tuning.as_mut()?.moderation.as_mut()
+    }
+
+    /// Bytes beyond what is expected next that there is room for.
+    fn room(&self, syn: bool) -> u64 {
+        match self.tuning.as_ref().and_then(|tuning| tuning.moderation.as_ref()) {
+            Some(moderation) if syn => moderation.offered(),
+            Some(moderation) => moderation.select(self.waiting(), 1 << self.scale),
+            None => self.config.receive_window() - self.unread.min(self.config.receive_window()),
+        }
+    }
+
     /// A data segment tells the RTT.
     #[cold]
     fn measure(&mut self, now: Time, segment: &Segment) {
@@ -387,7 +461,7 @@ impl Receiver {
     /// moves right by a full segment at least (RFC 1122 §4.2.3.3).
     pub fn window_field(&mut self, syn: bool) -> u16 {
         let largest = self.config.receive_window();
-        let free = largest - self.unread.min(largest);
+        let free = self.room(syn);
         if syn {
             let window = free.min(65_535);
             self.right_edge = self.right_edge.max(self.rcv_nxt + window);
@@ -395,7 +469,8 @@ impl Receiver {
         }
         let unit = (1_u64 << self.scale) - 1;
         let mut edge = self.rcv_nxt + free;
-        if edge < self.right_edge + u64::from(self.mss).min(largest / 2) {
+        let by_segments = self.scale == 0 || self.config.initial_receive_buffer.is_none();
+        if by_segments && edge < self.right_edge + u64::from(self.mss).min(largest / 2) {
             edge = edge.min(self.right_edge);
         }
         edge = edge.max(self.right_edge);
@@ -451,9 +526,13 @@ impl Receiver {
 
     /// The application takes up to `max` bytes; a window update is sent when half of the largest window that can be offered was
     /// used up and what is offered doubles at least (Linux `tcp_cleanup_rbuf`).
-    pub fn read(&mut self, max: u64) -> u64 {
+    pub fn read(&mut self, now: Time, max: u64) -> u64 {
         let taken = self.unread.min(max);
         self.unread -= taken;
+        if self.config.initial_receive_buffer.is_some() {
+            self.on_read(now, taken);
+            return taken;
+        }
         let largest = self.config.receive_window().min(65_535 << self.scale);
         let free = (self.config.receive_window() - self.unread.min(self.config.receive_window())).min(largest);
         let offered = self.right_edge.saturating_sub(self.rcv_nxt);

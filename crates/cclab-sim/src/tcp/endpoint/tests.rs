@@ -406,12 +406,13 @@ fn timestamps_undo_a_spurious_timeout() {
     assert!(pipe.ends[0].info().cwnd >= before.cwnd);
 }
 
-/// Acceptance 5: 3 % of the segments arrive 30 ms late, nothing is lost. Counting duplicates makes false
-/// recoveries to the end; RACK's window widens on DSACKs until nothing is sent again.
+/// Acceptance 5: 3 % of the segments arrive 30 ms late, nothing is lost. Counting three duplicates makes false
+/// recoveries to the end; where the threshold adapts, and with RACK, whose window widens on DSACKs, nothing is sent again soon.
 #[test]
 fn rack_learns_to_live_with_reordering() {
-    let run = |recovery| {
+    let run = |recovery, max_reordering| {
         let mut config = config(recovery, 10);
+        config.max_reordering = max_reordering;
         config.initial_ssthresh = Some(40_000);
         config.pacing = Pacing::On;
         let mut pipe = Pipe::new(&config);
@@ -426,9 +427,11 @@ fn rack_learns_to_live_with_reordering() {
         let end = pipe.stats();
         (half.recoveries, end.recoveries - half.recoveries, end.timeouts, pipe.ends[0].snd.reordering_steps())
     };
-    let (.., first, _, _) = run(Recovery::Sack);
+    let (.., first, _, _) = run(Recovery::Sack, 3);
     assert!(first > 20, "{first}");
-    let (early, late, timeouts, _) = run(Recovery::Rack);
+    let (.., adapted, _, _) = run(Recovery::Sack, 300);
+    assert!(adapted <= 2, "{adapted}");
+    let (early, late, timeouts, _) = run(Recovery::Rack, 300);
     assert!(early <= 10 && late <= 2 && timeouts == 0, "{early} {late} {timeouts}");
 }
 
@@ -843,6 +846,6 @@ fn pacing_spreads_a_window() {
 /// With many connections their speed is that of memory: what is rarely needed is kept behind a pointer or not at all.
 #[test]
 fn an_endpoint_is_small() {
-    assert!(size_of::<Endpoint>() <= 1200, "{}", size_of::<Endpoint>());
-    assert!(size_of::<Receiver>() <= 176, "{}", size_of::<Receiver>());
+    assert!(size_of::<Endpoint>() <= 1216, "{}", size_of::<Endpoint>());
+    assert!(size_of::<Receiver>() <= 184, "{}", size_of::<Receiver>());
 }

@@ -7,12 +7,11 @@ use super::Sender;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reordering {
     degree: u32,
-    max: u32,
 }
 
 impl Reordering {
     pub fn new(config: &Config) -> Reordering {
-        Reordering { degree: config.dupthresh, max: config.max_reordering }
+        Reordering { degree: config.dupthresh }
     }
 
     /// So many segments SACKed above one mean that it is lost.
@@ -20,9 +19,9 @@ impl Reordering {
         self.degree
     }
 
-    /// A segment came so many bytes late.
-    fn see(&mut self, distance: u64, mss: u64) {
-        let segments = distance.div_ceil(mss).min(self.max.into()) as u32;
+    /// A segment came so many late, of which `max` count.
+    fn see(&mut self, segments: u64, max: u32) {
+        let segments = segments.min(max.into()) as u32;
         self.degree = self.degree.max(segments);
     }
 
@@ -45,7 +44,7 @@ impl Sender {
         };
         if low < high {
             self.rack.see_reordering();
-            self.reordering.see(high - low, self.mss());
+            self.reordering.see((high - low).div_ceil(self.mss()), self.config.max_reordering);
         }
     }
 }
