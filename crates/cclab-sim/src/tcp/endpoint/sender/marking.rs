@@ -57,15 +57,17 @@ impl Marking {
         if style == Style::Accurate
             && let Some(ack) = last.filter(|s| s.len == 0)
         {
-            self.see_counter(ack.flags.ace());
+            self.see_counter(ack);
             self.cep += u32::from(ack.flags.ace() == 0b110);
         }
     }
 
-    /// The first segment after the SYNs: a counter of zero is cleared on the path, and then nothing that we send is ECN-capable
+    /// The first segment after the SYNs: a counter of zero is cleared on the path unless the option tells of marks, and then nothing that we send
+    /// is ECN-capable
     /// (RFC 9768 §3.2.2.4).
-    fn see_counter(&mut self, ace: u8) {
-        if !self.counts && ace == 0 {
+    fn see_counter(&mut self, segment: &Segment) {
+        let gone_round = matches!(segment.feedback, Feedback::AccEcn { ceb: 1.., .. });
+        if !self.counts && segment.flags.ace() == 0 && !gone_round {
             self.ect = 0;
         }
         self.counts = true;
@@ -132,7 +134,7 @@ impl Sender {
                 taken.ce_bytes = if taken.echo && self.marking.by_law { taken.delivered_bytes } else { 0 };
             }
             Style::Accurate if taken.delivered_bytes > 0 => {
-                self.marking.see_counter(segment.flags.ace());
+                self.marking.see_counter(segment);
                 taken.ce_bytes = self.marking.read(segment, taken.delivered_bytes, self.mss());
                 taken.echo = taken.ce_bytes > 0;
             }
