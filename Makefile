@@ -58,9 +58,10 @@ lint: setup
 
 check: lint test
 
-# The pages made from what is registered and from what columns and events say of themselves.
+# The pages made from what is registered, from what columns and events say of themselves, and of what was compared.
 docs: setup
 	$(RUN) cclab list --markdown > docs/models/README.md
+	$(RUN) cclab list validation --markdown > docs/validation/README.md
 	$(RUN) cclab list columns --markdown > docs/reference/columns.md
 	$(RUN) cclab list events --markdown > docs/reference/events.md
 

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import difflib
 import json
+import tomllib
 from collections.abc import Iterable
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from cclab import _core
 from cclab.errors import UnknownNameError
 
 KINDS = ("algorithms", "queues", "topologies", "schedulers", "routing", "profiles", "mobility")
+
+LEVELS = {
+    "formula": "values, or behaviour, that the equations and rules of its source or theory ask for",
+    "vectors": "numbers that an RFC, paper or slides print for it",
+    "timeline": "a script of segments whose expected answers come from the RFCs and from Linux' documented behaviour",
+    "kernel": "runs of a Linux kernel",
+    "simulator": "runs of ns-2, ns-3 or another simulator",
+    "published": "figures or claims of a publication",
+}
+"""With what something can be compared that nobody here wrote."""
 
 
 @cache
@@ -34,6 +46,28 @@ def markdown(kind: str) -> str:
         name = f"[{entry['name']}]({entry['name']}.md)" if has_page else entry["name"]
         rows.append(f"| {name} | " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows) + "\n"
+
+
+@cache
+def validation() -> dict[str, dict[str, dict[str, Any]]]:
+    """By kind and name `evidence` and `lacks`, as in validation.toml.
+
+    Kinds are those of the registry that compute something, `slow-starts`, and `mechanisms` of the endpoint.
+    """
+    return tomllib.loads((files("cclab") / "validation.toml").read_text(encoding="utf-8"))
+
+
+def validated(kind: str, name: str) -> dict[str, Any]:
+    """How one thing is validated: `levels`, `evidence`, and in `lacks` what is not, a sentence each."""
+    said = validation().get(kind, {}).get(name, {})
+    evidence = said.get("evidence", [])
+    levels = [level for level in LEVELS if any(one["level"] == level for one in evidence)]
+    lacks = list(said.get("lacks", []))
+    if not levels:
+        lacks.insert(0, "Compared with nothing that others wrote.")
+    elif not {"kernel", "simulator", "published"}.intersection(levels):
+        lacks.insert(0, "Compared with no run of a kernel or another simulator, and with no published figure.")
+    return {"levels": levels, "evidence": evidence, "lacks": lacks}
 
 
 def find(name: str) -> tuple[str, dict[str, Any]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cclab import _core
+from cclab import _core, registry
 from cclab.analysis import stats
 from cclab.analysis.stats import Estimate
 from cclab.errors import ScenarioError
@@ -386,6 +386,8 @@ def ask(
     study = question.study().run(out, progress=progress)
     failed = study.status()["failed"]
     remarks = [f"{failed} runs failed and are left out."] if failed else []
+    laws = dict.fromkeys(law for law in (question.a, question.b, question.against) if law is not None)
+    remarks += [f"Not validated of {law}: {x}" for law in laws for x in registry.validated("algorithms", law)["lacks"]]
     return Answer(question, study, remarks)
 
 

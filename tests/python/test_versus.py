@@ -82,8 +82,11 @@ def test_vegas_yields_to_cubic_in_a_deep_buffer(tmp_path: Path, capsys: pytest.C
     assert run_cli(["compare", "cubic", "vegas", *ASKED, "--buffer", "2 BDP", "--json", "--out", str(out)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert "less than an equal share" in found["answer"][2]
+    lack = "Not validated of vegas: Shares against loss-based laws"
+    assert any(remark.startswith(lack) for remark in found["remarks"])
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "cubic or vegas?" in page
+    assert lack in page
     assert page.count("<svg") == 3
     again = page.partition("Run it again")[2]
     assert "cclab compare cubic vegas" in again

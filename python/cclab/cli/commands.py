@@ -169,8 +169,8 @@ def run(
 
 
 @cli.command("list", short_help="List algorithms, queues, topologies, studies, columns, events.")
-@click.argument("kind", required=False, type=click.Choice([*_ENTRIES, "columns", "events"]))
-@click.option("--markdown", is_flag=True, help="As in docs/models/README.md; columns, events as in docs/reference.")
+@click.argument("kind", required=False, type=click.Choice([*_ENTRIES, "columns", "events", "validation"]))
+@click.option("--markdown", is_flag=True, help="As in docs/models/README.md; columns, events, validation as on theirs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: for each kind a list of entries.")
 @ALGORITHMS
 def list_(kind: str | None, markdown: bool, as_json: bool) -> None:
@@ -179,7 +179,8 @@ def list_(kind: str | None, markdown: bool, as_json: bool) -> None:
     Of connections over several paths: couplings, schedulers. Of stations that share the air: routing, MAC profiles,
     mobility.
 
-    Where KIND asks for them, also the columns of results and what a law is told of events, with units.
+    Where KIND asks for them, also the columns of results and what a law is told of events, with units; and what each
+    algorithm, queue and mechanism of the endpoint was compared with.
     """
     from cclab import console, results
     from cclab.cli import catalogue
@@ -198,11 +199,21 @@ def list_(kind: str | None, markdown: bool, as_json: bool) -> None:
             console.show(table)
         return
 
+    if kind == "validation":
+        for title, rows in catalogue.data(kind).items():
+            table = console.table(title.capitalize().replace("-", " "), "Name", "Validated by", "Not validated")
+            for row in rows:
+                table.add_row(row["name"], catalogue.levels(row), " ".join(row["lacks"]))
+            console.show(table, one_line_each=True)
+        return
+
     entries = catalogue.everything()
     for name in [kind] if kind else entries:
-        table = console.table(None if kind else name.capitalize(), "Name", "What it is", "Source")
+        validated = ["Validated by"] if name in catalogue.VALIDATED else []
+        table = console.table(None if kind else name.capitalize(), "Name", "What it is", "Source", *validated)
         for entry in entries[name]:
-            table.add_row(entry["name"], entry["summary"], entry["source"])
+            cells = [catalogue.levels(entry["validation"])] if validated else []
+            table.add_row(entry["name"], entry["summary"], entry["source"], *cells)
         console.show(table, one_line_each=True)
     if not kind:
         click.echo("Parameters, defaults and bounds of any of them: cclab describe NAME", err=True)
