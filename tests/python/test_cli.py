@@ -309,7 +309,7 @@ to = "c"
     assert "Never came up, as no SYN was answered: reno-1.\n" in cli("run", tmp_path / "air.toml")[2]
     # Its first SYN is lost, and the second asks for no ECN (RFC 3168 §6.1.1.1).
     lossy = GOOD.replace('cc = "reno"', 'cc = "reno"\necn = true').replace("droptail", "codel")
-    lossy = lossy.replace("[[flows]]", "loss = { all = { packets = [1] } }\n\n[[flows]]")
+    lossy = lossy.replace('"2 s"', '"9 s"').replace("[[flows]]", "loss = { all = { packets = [1] } }\n\n[[flows]]")
     assert "Asked for ECN, and came up without: reno-1;" in cli("run", write(tmp_path / "lossy.toml", lossy))[2]
     near = write(tmp_path / "near.toml", air.replace("460 m", "440 m"))
     assert not {"Out", "Never"} & set(cli("run", near)[2].split())
