@@ -17,7 +17,7 @@ STATUS = {"agrees": 0, "differs": 1, "cannot tell": 3}
 _FAILED = 2  # whatever the reason: 1 is a difference
 
 
-@click.command(short_help="Put two results, studies or congestion controls beside each other.")
+@click.command(short_help="Put two results, studies or congestion controls side by side.")
 @click.argument("a")
 @click.argument("b")
 @click.option("--quantity", "quantities", multiple=True, help="What to compare; may be given more than once, or all.")
@@ -58,7 +58,8 @@ def compare(ctx: click.Context, /, a: str, b: str, **given: Any) -> None:
     bottleneck: what the one gains or loses is said in sentences, with intervals.
 
     \b
-      cclab compare cubic bbr3 --rate "1 Gbit/s" --rtt "30 ms" --buffer "0.2 BDP" --flows 4 --against reno --out DIR
+      cclab compare cubic bbr3 --rate "1 Gbit/s" --rtt "30 ms" --buffer "0.2 BDP" \\
+          --flows 4 --against reno --out DIR
     """
     if not (Path(a).exists() or Path(b).exists()) and _are_laws(a, b):
         _laws(a, b, given)
