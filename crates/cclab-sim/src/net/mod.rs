@@ -438,9 +438,10 @@ impl Network {
     #[inline]
     fn settle_medium(&mut self, now: Time, index: u32, sink: &mut impl Sink) {
         let Hop::Medium(medium) = &mut self.links[index as usize] else { return };
-        for (at, what) in medium.calls.drain(..) {
+        for &(at, what) in &medium.calls {
             sink.at(at, Event::Medium { medium: index as u16, what });
         }
+        medium.calls.clear();
         if medium.gone.is_empty() && medium.duplicated.is_empty() {
             return;
         }
