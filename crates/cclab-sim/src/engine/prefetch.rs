@@ -6,16 +6,12 @@
 #[inline(always)]
 pub fn prefetch<T: ?Sized>(value: &T, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
-    {
+    for offset in (0..bytes.min(size_of_val(value))).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let (mut offset, bytes) = (0, bytes.min(size_of_val(value)));
-        while offset < bytes {
-            let line = std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset);
-            #[expect(unsafe_code, reason = "a hint: it neither reads nor writes, and may be given any address")]
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(line);
-            }
-            offset += 64;
+        let line = std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset);
+        #[expect(unsafe_code, reason = "a hint: it neither reads nor writes, and may be given any address")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(line);
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -28,7 +28,7 @@ const STEP: usize = 8;
 const FEW: usize = 128;
 
 /// Times in nanoseconds. Sums are integers, so moments are exact and do not depend on the order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Histogram {
     count: u64,
     zeros: u64,
@@ -48,10 +48,9 @@ enum Counts {
     Many(usize, Vec<u64>),
 }
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        let counts = Counts::Few(Vec::new());
-        Histogram { count: 0, zeros: 0, sum: 0, sum_of_squares: 0, min: u64::MAX, max: 0, counts }
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts::Few(Vec::new())
     }
 }
 
@@ -72,19 +71,22 @@ fn middle(bucket: usize) -> f64 {
 impl Histogram {
     /// Of so many times of zero.
     pub(crate) fn of_zeros(count: u64) -> Histogram {
-        Histogram { count, zeros: count, min: 0, ..Histogram::default() }
+        Histogram { count, zeros: count, ..Histogram::default() }
     }
 
     /// Adds a time.
-    #[inline]
     pub fn record(&mut self, d: Duration) {
         let x = d.0;
+        if self.count == 0 {
+            (self.min, self.max) = (x, x);
+        }
         self.count += 1;
-        self.min = self.min.min(x);
         if x == 0 {
             self.zeros += 1;
+            self.min = 0;
             return;
         }
+        self.min = self.min.min(x);
         self.max = self.max.max(x);
         self.sum += u128::from(x);
         self.sum_of_squares += u128::from(x) * u128::from(x);
@@ -170,22 +172,13 @@ impl Counts {
     /// Counts one in a bucket.
     #[inline]
     fn add(&mut self, bucket: usize) {
-        if let Counts::Many(first, counts) = self
-            && let Some(n) = counts.get_mut(bucket.wrapping_sub(*first))
-        {
-            *n += 1;
-        } else {
-            self.place(bucket);
-        }
-    }
-
-    /// The same where there is no such bucket yet.
-    #[inline(never)]
-    fn place(&mut self, bucket: usize) {
         match self {
             Counts::Few(buckets) if buckets.len() < FEW => buckets.push(bucket as u16),
             Counts::Few(_) => self.spread(bucket),
-            Counts::Many(..) => self.widen(bucket),
+            Counts::Many(first, counts) => match counts.get_mut(bucket.wrapping_sub(*first)) {
+                Some(n) => *n += 1,
+                None => self.widen(bucket),
+            },
         }
     }
 

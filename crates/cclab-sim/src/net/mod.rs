@@ -281,7 +281,7 @@ impl Network {
     }
 
     /// Sends a packet on its way at `now`; says whether it has reached its host already.
-    #[inline(always)]
+    #[inline]
     pub fn send(&mut self, now: Time, packet: &mut Packet, route: Route, sink: &mut impl Sink) -> bool {
         packet.left = now;
         packet.next = route.0;
@@ -558,19 +558,10 @@ impl Network {
         }
     }
 
-    #[inline(always)]
     fn schedule(&mut self, index: u32, pending: &Pending, packet: &Packet, sink: &mut impl Sink) {
         if let Some(at) = pending.line {
             sink.at(at, Event::Line(index));
         }
-        if pending.held.is_some() || pending.duplicated {
-            self.schedule_more(index, pending, packet, sink);
-        }
-    }
-
-    /// The same for what is held back, or doubled.
-    #[cold]
-    fn schedule_more(&mut self, index: u32, pending: &Pending, packet: &Packet, sink: &mut impl Sink) {
         if let Some(at) = pending.held {
             sink.at(at, Event::Held(index));
         }

@@ -207,17 +207,13 @@ impl Segment {
             n += 4 + 8 * self.sack.len() as u32;
         }
         if self.dss != 0 {
-            n += self.dss_bytes();
+            n += if self.len > 0 { DSS_DATA } else { DSS_ACK };
         }
         if let Feedback::FastOpen(cookie) = &self.feedback {
             // Kind and length; the experimental option has a magic number too (RFC 7413 §4.1.1, appendix A).
             n += (2 + 2 * u32::from(cookie.experimental()) + cookie.bytes().len() as u32).next_multiple_of(4);
         }
         n + self.accecn().map_or(0, |option| option.bytes())
-    }
-    #[cold]
-    fn dss_bytes(&self) -> u32 {
-        if self.len > 0 { DSS_DATA } else { DSS_ACK }
     }
     /// The low 32 bits of a data sequence number for [`dss`](Self::dss). The number that would be no option, one in four
     /// billion, is that of the byte before.

@@ -221,10 +221,8 @@ impl Simulation {
     ///
     /// # Errors
     /// The budget of events or of what is recorded is used up.
-    #[inline(never)]
     pub fn advance(&mut self, max_events: u64) -> Result<f64, Error> {
         self.stop = self.served.saturating_add(max_events);
-        let mut room = Packet::udp(0, self.now, 0, 0);
         while self.served < self.stop {
             let Some((now, event)) = self.next_event().filter(|&(at, _)| at < self.end) else {
                 self.now = self.end;
@@ -233,10 +231,10 @@ impl Simulation {
             debug_assert!(now >= self.now, "time runs forward");
             self.now = now;
             self.served += 1;
-            self.serve(now, event, &mut room);
-            while let Some(mut packet) = self.arrivals.pop_front() {
+            self.serve(now, event);
+            while let Some(packet) = self.arrivals.pop_front() {
                 self.served += 1;
-                self.receive(now, &mut packet);
+                self.receive(now, &packet);
                 self.check_budget()?;
             }
             self.check_budget()?;
@@ -315,9 +313,7 @@ impl Simulation {
         }
     }
 
-    /// Serves an event. `packet` is room for what comes out of the network by it: to clear that each time would cost.
-    #[inline(always)]
-    fn serve(&mut self, now: Time, event: Event, packet: &mut Packet) {
+    fn serve(&mut self, now: Time, event: Event) {
         match event {
             Event::Net(net::Event::Tunnel(mouth)) => self.feed(now, mouth),
             Event::Net(event) => {
@@ -325,33 +321,22 @@ impl Simulation {
                     && let Some([near, far]) = self.network.look_ahead(event)
                 {
                     self.sockets[near.to().index()].fetch_heap();
-                    let next = &self.sockets[far.to().index()];
-                    if far.payload() > 0 {
-                        prefetch(next, Socket::DATA_NEED);
-                    } else {
-                        prefetch(next, Socket::ACKS_NEED);
-                    }
+                    let needs = if far.payload() > 0 { Socket::DATA_NEED } else { Socket::ACKS_NEED };
+                    prefetch(&self.sockets[far.to().index()], needs);
                 }
-                if self.network.on_event(now, event, packet, &mut self.events) {
-                    self.receive(now, packet);
+                let mut packet = Packet::udp(0, now, 0, 0);
+                if self.network.on_event(now, event, &mut packet, &mut self.events) {
+                    self.receive(now, &packet);
                 }
             }
             Event::Timer(socket) => self.wake(now, socket),
-            _ => self.serve_seldom(now, event, packet),
-        }
-    }
-
-    /// The same for the other events.
-    #[inline(never)]
-    fn serve_seldom(&mut self, now: Time, event: Event, packet: &mut Packet) {
-        match event {
-            Event::Net(_) | Event::Timer(_) => unreachable!("they are served at once"),
             Event::Release(socket) => {
                 let Some(processing) = &mut self.sockets[socket.index()].processing else { return };
-                if let Some(at) = processing.pop(packet) {
+                let mut packet = Packet::udp(0, now, 0, 0);
+                if let Some(at) = processing.pop(&mut packet) {
                     self.events.push(at, event);
                 }
-                self.send(now, socket, packet);
+                self.send(now, socket, &mut packet);
             }
             Event::Start(index) => self.start(now, index as usize),
             Event::Act(index) => self.act(now, index as usize),
@@ -518,7 +503,7 @@ impl Simulation {
     }
 
     /// A packet reaches its socket. One that no socket takes is gone, as at any host.
-    fn receive(&mut self, now: Time, packet: &mut Packet) {
+    fn receive(&mut self, now: Time, packet: &Packet) {
         self.capture(now, !packet.forward, packet);
         let (to, index) = (packet.to, packet.flow as usize);
         if packet.flow == Packet::NO_FLOW {
@@ -557,7 +542,7 @@ impl Simulation {
                     Kind::Transfer => self.end_measuring(now, index),
                     Kind::Application => self.attend(now, index),
                 }
-                self.pump_into(now, to, packet);
+                self.pump(now, to);
             }
             (Transport::Sink(bytes), Body::Udp(datagram)) => *bytes += u64::from(datagram.len),
             _ => {}
@@ -584,12 +569,7 @@ impl Simulation {
 
     /// Sends what an endpoint has to send, arms its timer, notes its window.
     fn pump(&mut self, now: Time, id: SocketId) {
-        self.pump_into(now, id, &mut Packet::udp(0, now, 0, 0));
-    }
-
-    /// The same, each packet written over the one before, first over `packet`.
-    #[inline(always)]
-    fn pump_into(&mut self, now: Time, id: SocketId, packet: &mut Packet) {
+        let mut packet = Packet::udp(0, now, 0, 0);
         let wanted = loop {
             let socket = &mut self.sockets[id.index()];
             let Some(endpoint) = socket.transport.tcp_mut() else { return };
@@ -601,7 +581,7 @@ impl Simulation {
                 self.stamp(id, packet.segment_mut());
             }
             packet.seal(flow, is_source, now);
-            self.emit(now, id, packet);
+            self.emit(now, id, &mut packet);
         };
         self.arm(now, id, wanted);
         let socket = &mut self.sockets[id.index()];

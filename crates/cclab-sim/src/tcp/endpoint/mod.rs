@@ -287,7 +287,6 @@ impl Endpoint {
     }
 
     /// As [`poll_transmit`](Self::poll_transmit), into `segment`, for that is not copied then. Says whether there is one.
-    #[inline(always)]
     pub fn transmit(&mut self, now: Time, segment: &mut Segment) -> bool {
         if self.handshake.pending {
             *segment = self.handshake_segment(now);
