@@ -168,9 +168,10 @@ fn two_bbr_drain_the_queue_together() {
     for from in [20.0, 30.0, 40.0, 50.0 - 1.0] {
         assert_eq!(empty(from, from + 11.0), [true, true], "{from}");
     }
-    // Between two of them the queue stands, at most at the two BDPs that W allows each (Cardwell 2016, figure 8).
+    // Between two of them the queue stands, at most at the two BDPs that W allows each (Cardwell 2016, figure 8): of the rates that
+    // probing by 5/4 shows them, 5/9 of the link, 89 ms; and three quanta of two segments each, 14 ms. What ACKs in excess add is little.
     let rtt = result.flows.row(0).rtt;
-    assert!(rtt.p50 > 0.06 && rtt.p95 < 2.5 * 0.040, "{rtt:?}");
+    assert!(rtt.p50 > 0.06 && rtt.p95 < 1.05 * (0.089 + 0.014), "{rtt:?}");
 }
 
 /// ns-3.48 on the paths W1 and W2, one run each.

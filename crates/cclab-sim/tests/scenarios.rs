@@ -549,7 +549,7 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ("flows.0.cc = { hystart = 'off' }", r#"flows[0].cc.name: missing; write e.g. name = "cubic""#),
     (
         "flows.0.cc = { name = 'cubic', hystart = 'of' }",
-        r#"flows[0].cc.hystart: "of" is not one of "hystart", "hystart++", "off""#,
+        r#"flows[0].cc.hystart: "of" is not one of "hystart", "hystart++", "search", "off""#,
     ),
     (
         "flows.0.cc = { name = 'cubic', hystat = 'off' }",

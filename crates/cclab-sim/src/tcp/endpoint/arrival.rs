@@ -3,11 +3,11 @@
 
 use super::{Endpoint, State, TIME_WAIT};
 use crate::wire::{Flags, Segment};
+use cclab_algo::Time;
 use cclab_algo::params::Flavour;
-use cclab_algo::{Duration, Time};
 
 /// Between two answers to what is out of place and brings no data (Linux `tcp_invalid_ratelimit`).
-const RATE_LIMIT: Duration = Duration::from_millis(500);
+const RATE_LIMIT_MS: u32 = 500;
 
 /// The answer to a segment that no connection takes (RFC 9293 §3.10.7.1).
 pub fn refusal(now: Time, segment: &Segment) -> Option<Segment> {
@@ -137,8 +137,9 @@ impl Endpoint {
 
     /// An ACK that asks whether the peer means it (RFC 5961 §7), not too often.
     pub(super) fn challenge(&mut self, now: Time) {
-        if self.challenged == Time::NEVER || now.since(self.challenged) >= RATE_LIMIT {
-            self.challenged = now;
+        let ms = (now.0 / 1_000_000) as u32;
+        if self.challenged_ms == u32::MAX || ms.wrapping_sub(self.challenged_ms) >= RATE_LIMIT_MS {
+            self.challenged_ms = ms;
             self.rcv.ack_now = true;
         }
     }

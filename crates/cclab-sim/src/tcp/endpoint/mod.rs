@@ -144,8 +144,8 @@ pub struct Endpoint {
     fast_open: Option<Box<FastOpen>>,
     rcv: Receiver,
     snd: Sender,
-    /// When the last challenge ACK left (RFC 5961 §7); [`Time::NEVER`] before.
-    challenged: Time,
+    /// When the last challenge ACK left (RFC 5961 §7), ms; `u32::MAX` before.
+    challenged_ms: u32,
 }
 
 impl Endpoint {
@@ -168,7 +168,7 @@ impl Endpoint {
             early: None,
             fast_open: config.fast_open.then(|| Box::new(FastOpen::acquainted())),
             snd: Sender::new(config, cc),
-            challenged: Time::NEVER,
+            challenged_ms: u32::MAX,
         }
     }
 
