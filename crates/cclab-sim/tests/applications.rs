@@ -121,10 +121,10 @@ fn cubic_does_not_grow_in_a_pause() {
             let window = |row: usize| samples.cwnd_bytes[row] / 1448.0;
             let reduced = (1..).find(|row| window(*row) < 0.9 * window(row - 1)).expect("a loss");
             let (began, w_max) = (samples.time_s[reduced], window(reduced - 1));
-            let k = (0.3 * w_max / 0.4).cbrt();
+            let k = cclab_algo::math::cbrt(0.3 * w_max / 0.4);
             let curve = |t: f64| w_max + 0.4 * (t - k).powi(3);
             // time sending up to `at`, which is the end of a second of it
-            let cycles = (16.0 / cycle as f64).floor();
+            let cycles = (16.0_f64 / cycle).floor();
             let at = cycle * cycles - (cycle - 1.0);
             let row = samples.time_s.iter().position(|time| *time >= at - 1e-9).unwrap_or(samples.time_s.len() - 1);
             let t = cycles - (began - (began / cycle).floor() * (cycle - 1.0));

@@ -120,7 +120,7 @@ mod tests {
     /// What doubles from RTT to RTT (by 2^0.35 from bin to bin) never ends slow start.
     #[test]
     fn doubling_goes_on() {
-        let delivered: Vec<u64> = (0..60).map(|k| (1e3 * 2_f64.powf(0.35 * f64::from(k))) as u64).collect();
+        let delivered: Vec<u64> = (0..60).map(|k| (1e3 * crate::math::pow(2.0, 0.35 * f64::from(k))) as u64).collect();
         assert_eq!(run(|_| Duration::from_millis(100), &delivered, 1e9), None);
     }
 

@@ -105,7 +105,7 @@ mod tests {
     fn it_plays_stalls_and_plays() {
         let run = |buffer| {
             let mut player = Player::new(SECOND * 2, SECOND * buffer, at(0));
-            [1, 3, 8, 9, 11].map(|s| player.take(at(s), false));
+            [1, 3, 8, 9, 11].iter().for_each(|s| player.take(at(*s), false));
             player
         };
         // plays from 1 to 5, stalls to 8, plays to 14
