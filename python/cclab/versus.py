@@ -233,11 +233,19 @@ class Answer:
         )
 
     def _costs(self, a: Mix, b: Mix) -> str:
-        loss = [self.estimate(mix, "loss", most=1.0) for mix in (a, b)]
-        wait = [self.estimate(mix, "queue_s") for mix in (a, b)]
-        lost = f"{_percent(loss[1])} of the packets lost where {a[0][0]} has {_percent(loss[0])}"
-        waited = f"{_ms(wait[1])} in the queue (mean) where {a[0][0]} has {_ms(wait[0])}"
-        return f"{b[0][0]}: {lost}; {waited}."
+        """Losses and the queue of both, with intervals; that they are apart is said only where the runs tell."""
+        parts = []
+        for column, scale, unit, what in (
+            ("loss", 100, " %", "of the packets lost"),
+            ("queue_s", 1e3, " ms", "in the queue"),
+        ):
+            most = 1.0 if column == "loss" else math.inf
+            ours, theirs = (_cell(self.estimate(mix, column, most=most), scale) for mix in (b, a))
+            apart = stats.paired(self.values(b, column), self.values(a, column))
+            same = apart.a.value == apart.b.value
+            told = "" if same or apart.differs else ", which these runs cannot tell apart"
+            parts.append(f"{ours}{unit} {what} where {a[0][0]} has {theirs}{unit}{told}")
+        return f"{b[0][0]}: {'; '.join(parts)}."
 
     def tables(self) -> list[Any]:
         """What the terminal shows: the sentences, then every mixture."""
@@ -395,7 +403,7 @@ def _than(relative: Estimate, what: str, a: str, b: str, within: float) -> str:
     """A relative difference of b from a in words."""
     size = abs(relative.value) * 100
     ends = sorted(abs(x) * 100 for x in (relative.low, relative.high))
-    interval = f" [{ends[0]:.2g}, {ends[1]:.2g}]" if math.isfinite(relative.low) else ""
+    interval = f" [{ends[0]:.3g}, {ends[1]:.3g}]" if math.isfinite(relative.low) else ""
     if relative.against(-within, within) == stats.AGREES:
         return f"{b} has the {what} of {a} within {within * 100:g} % ({relative.value * 100:+.2g} %)"
     if relative.low > 0 or relative.high < 0:
@@ -417,14 +425,6 @@ def _cell(e: Estimate, scale: float) -> str:
     if e.n and e.half_width <= 1e-3 * abs(e.value):
         return f"{e.value * scale:.4g}"
     return e.brief(scale)
-
-
-def _percent(e: Estimate) -> str:
-    return f"{e.value * 100:.2g} %"
-
-
-def _ms(e: Estimate) -> str:
-    return f"{e.value * 1e3:.3g} ms"
 
 
 def _finite(ends: list[list[float]]) -> list[list[float]]:
