@@ -182,7 +182,9 @@ def _application_table(result: Result) -> Table:
         *(["|Startup|(s)", "|Stalls", "|Stalled|(s)"] if played else []),
     )  # fmt: skip
     for row in rows:
-        playing = (number(row[name]) for name in ("startup_s", "stalls", "stalled_s"))
+        playing = [number(row[name]) for name in ("startup_s", "stalls", "stalled_s")]
+        if row["kind"] == "chunks" and math.isnan(row["startup_s"]):
+            playing = ["never began", "–", "–"]
         made.add_row(
             row["label"], row["kind"], number(row["completed"]),
             *(number(_ms(row[f"completion_{part}_s"])) for part in ("mean", "p50", "p95", "p99")),

@@ -105,7 +105,7 @@ def run(context: Context) -> Findings:
         tables=tables(rows, verdicts),
         summary=answer(verdicts, "this machine's kernel" if asked and not refused else about["recorded"]["kernel"]),
         differences=differing(rows, verdicts, about),
-        method=METHOD,
+        method=method(asked and not refused),
     )
 
 
@@ -260,7 +260,7 @@ def figure(rows: dict[str, list[Row]], about: dict[str, Any]) -> Figure:
         axes.set_xlim(-4.1, 4.1)
         axes.set_yticks(range(len(names)), names, fontsize=7)
         axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.set_xlabel("(simulator − kernel) / tolerance; beyond ± 4 at the edge")
+        axes.set_xlabel("(simulator − kernel) / tolerance; beyond ± 4\nat the edge")
         chart.legend_below()
     columns = ["scenario", "quantity", "of", "simulator", "kernel", "difference", "low", "high", "tolerance", "verdict"]
     frame = pl.DataFrame(data, schema=columns, orient="row")
@@ -286,8 +286,16 @@ def differing(rows: dict[str, list[Row]], verdicts: dict[str, str], about: dict[
     return paragraphs
 
 
+def method(measured: bool) -> list[str]:
+    """How it was measured: this machine's kernel now, or one earlier."""
+    return [KERNEL[measured], *METHOD]
+
+
+KERNEL = {
+    True: "The kernel's runs are of this machine's own kernel, measured for this page.",
+    False: "The kernel's runs are those recorded in `kernel.csv`; no kernel was measured for this page.",
+}
 METHOD = [
-    "The kernel's runs are those of `kernel.csv`, or of this machine's own kernel where part `live` is asked for and it can. "
     "Each flow has two network namespaces, and the simulator's own links, driven by the wall clock, lie between them: the kernel's TCP is "
     "the only thing that is exchanged. A run whose stamp is bad (the relay was late, a device dropped packets) is thrown away and run again, three times at most.",
     "Every seed draws other losses, starts and processing times; runs of the kernel differ by chance of their own. Figures leave the warm-up "

@@ -58,6 +58,12 @@ def test_runs_of_a_kernel_come_with_it() -> None:
     assert {key.split("/")[0] for key in runs["quantity"]} == set(ABOUT["quantities"])
 
 
+def test_the_page_says_which_runs_are_the_kernels() -> None:
+    recorded, measured = (ANALYSIS.method(live)[0] for live in (False, True))
+    assert "no kernel was measured" in recorded
+    assert "this machine's own kernel, measured" in measured
+
+
 def test_a_run_gives_every_quantity_of_its_kind() -> None:
     made = ANALYSIS.scenarios(ABOUT, ABOUT["host"])
     found = ANALYSIS.measure(made[0].replace({"duration": "8 s"}).run())

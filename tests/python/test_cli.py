@@ -285,6 +285,16 @@ def test_a_scenario_comes_from_stdin_or_a_pipe(tmp_path):
     assert json.loads(out)["flows"] == json.loads(piped.stdout)["flows"]
 
 
+def test_a_player_that_never_began_is_told(cli, tmp_path):
+    """100 s of buffer cannot be there after 5 s."""
+    chunks = GOOD.replace(
+        'cc = "reno"', 'cc = "reno"\ntraffic = { kind = "chunks", size = "100 kB", every = "1 s", buffer = "100 s" }'
+    )
+    out = cli("run", write(tmp_path / "player.toml", chunks))[1]
+    assert "never began" in out
+    assert "never began" not in cli("run", write(tmp_path / "player.toml", chunks.replace('"100 s"', '"1 s"')))[1]
+
+
 def test_what_was_asked_for_in_vain_is_said(cli, tmp_path):
     marked = write(tmp_path / "ecn.toml", GOOD.replace('cc = "reno"', 'cc = "dctcp"'))
     assert "No queue on their way marks, so ECN does nothing for: dctcp-1.\n" in cli("run", marked)[2]

@@ -576,6 +576,19 @@ def test_mistakes_in_toml_name_the_field(cli, folder, text, said):
     assert not (folder / "store").exists()
 
 
+def test_what_is_nested_too_deeply_is_a_sentence(cli, folder):
+    deep = write(folder / "deep.toml", "a = " + "[" * 900 + "]" * 900)
+    for command in (
+        ("run", deep),
+        ("sweep", deep),
+        ("run", folder / "base.toml", "--set", f"a={'[' * 900 + ']' * 900}"),
+    ):
+        status, out, err = cli(*command)
+        assert (status, out) == (2, "")
+        assert "Traceback" not in err
+        assert "deep" in err or "recurs" in err
+
+
 def test_a_mistake_in_a_point_is_told_before_anything_runs(cli, folder):
     path = write(folder / "bad.toml", 'scenario = "base.toml"\n[vary]\nflows.0.cc = ["reno", "rno"]')
     status, _, err = cli("sweep", path, "--out", folder / "store")

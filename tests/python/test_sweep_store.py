@@ -200,9 +200,10 @@ def test_a_store_of_parquet_files_is_told(cli, study, tmp_path):
     status, out, err = cli("query", tmp_path, "SELECT * FROM runs")
     assert (status, out) == (2, "")
     assert "a sweep in an earlier layout" in err
-    write(tmp_path / "sweep.json", "{")
-    with pytest.raises(cclab.ResultError, match="written by an earlier cclab"):
-        cclab.load(tmp_path)
+    for damaged in ("{", "[" * 100_000):
+        write(tmp_path / "sweep.json", damaged)
+        with pytest.raises(cclab.ResultError, match="written by an earlier cclab"):
+            cclab.load(tmp_path)
 
 
 def test_a_sweep_that_was_stopped_before_it_began_begins(study, tmp_path):

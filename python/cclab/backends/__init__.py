@@ -69,8 +69,9 @@ def run(
 
 
 def never_up(result: Result) -> list[str]:
-    """What to say of connections whose handshake never ended; nothing where there are none."""
-    silent = [row["label"] for row in result.rows("flows") if row["cc"] != "udp" and math.isnan(row["connect_s"])]
+    """What to say of connections whose handshake never ended; nothing where there are none, or of any programs."""
+    flows = (row for row in result.rows("flows") if row["cc"] not in ("udp", "any"))
+    silent = [row["label"] for row in flows if math.isnan(row["connect_s"])]
     return [f"Never came up, as no SYN was answered: {some(silent)}."] if silent else []
 
 

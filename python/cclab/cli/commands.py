@@ -42,6 +42,8 @@ def _changes(ctx: click.Context, param: click.Parameter, given: tuple[str, ...])
             found[path] = tomllib.loads(f"v = {value}")["v"]
         except ValueError:
             found[path] = value.strip()
+        except RecursionError:
+            raise click.BadParameter(f"{path}: nested too deeply", ctx, param) from None
     return found
 
 
@@ -489,7 +491,7 @@ def _kind_of(text: str) -> str | None:
 
     try:
         keys = tomllib.loads(text).keys()
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if keys & {"scenario", "vary", "together", "points"}:
         return "study"

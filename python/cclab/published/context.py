@@ -42,6 +42,7 @@ class Context:
         kept: A store for what is finished, so that a study that was cut off goes on; `None` keeps nothing.
         note: Called with a remark for the person who waits.
         runs: What was run, filled in by `run`.
+        measured: Whether a kernel was asked, likewise.
     """
 
     folder: Path
@@ -53,6 +54,7 @@ class Context:
     kept: Path | None = None
     note: Callable[[str], None] = lambda _: None
     runs: list[tuple[Scenario, int]] = field(default_factory=list)
+    measured: bool = False
     _before: list[tuple[float, int]] = field(default_factory=list)  # work and runs of each earlier call
 
     @overload
@@ -93,6 +95,7 @@ class Context:
         """
         listed = list(jobs)
         self.runs += listed
+        self.measured |= backend == "live"
         scenarios = list(dict.fromkeys(scenario for scenario, _ in listed))
         asked = _runs(listed, scenarios, backend, keep)
         runs = list({run.key: run for run in asked}.values())  # what is asked for twice is run once

@@ -24,6 +24,8 @@ VERDICTS = {
     stats.NOT_TESTED: "no tolerance to judge by, or not run",
 }
 """Of a number beside another, and what each means."""
+BY_RANKS = VERDICTS | {stats.DIFFERS: "all of it lies outside; by ranks: a rank test (5 %) tells the runs apart"}
+"""The same where some are told apart by a rank test, as their tolerance says."""
 CLAIMS = {
     stats.HOLDS: "every comparison that the claim rests on is for it",
     stats.PARTLY: "some are for it and some against it",
@@ -177,6 +179,11 @@ class Findings:
     summary: str = ""
     differences: list[str] = field(default_factory=list)
     method: list[str] = field(default_factory=list)
+
+
+def meanings(tolerances: Iterable[str]) -> dict[str, str]:
+    """What verdicts mean where these are the tolerances."""
+    return BY_RANKS if any("by ranks" in text for text in tolerances) else VERDICTS
 
 
 def compare(

@@ -13,7 +13,7 @@ from typing import Any
 from cclab import _core, folders
 from cclab.errors import ResultError
 from cclab.published.context import Context
-from cclab.published.findings import CLAIMS, VERDICTS, Check, Comparison, Findings, to_csv
+from cclab.published.findings import CLAIMS, Check, Comparison, Findings, meanings, to_csv
 from cclab.published.library import LIBRARY, Published
 from cclab.results import versions
 from cclab.scenario import Scenario
@@ -100,7 +100,7 @@ def tables(found: dict[str, Any]) -> list[Any]:
     checks = table("claims in words", "Claim", "Verdict")
     for row in found["checks"]:
         checks.add_row(row["check"], row["verdict"])
-    shown = [(made, legend(VERDICTS))] if found["comparisons"] else []
+    shown = [(made, legend(meanings(row["tolerance"] for row in found["comparisons"])))] if found["comparisons"] else []
     shown += [(checks, legend(CLAIMS))] if found["checks"] else []
     return [thing for pair in shown for thing in pair]
 
@@ -163,6 +163,7 @@ def _found(study: Published, findings: Findings, context: Context) -> dict[str, 
             for f in findings.figures
         ],
         "runs": _runs(context.runs),
+        "measured": context.measured,
         "versions": versions(),
     }
 

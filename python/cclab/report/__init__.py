@@ -20,6 +20,7 @@ from markupsafe import Markup
 from cclab import backends, folders, published, results
 from cclab.console import as_printed, number, percent
 from cclab.errors import ResultError
+from cclab.published.findings import meanings
 from cclab.published.reproduce import interval, runs
 from cclab.results import Result
 
@@ -135,7 +136,7 @@ def _published_page(folder: Path, sealed: bool) -> str:
         figures=figures,
         downloads=downloads,
         counts=counts,
-        legends={"numbers": published.VERDICTS, "claims": published.CLAIMS},
+        legends={"numbers": meanings(row["tolerance"] for row in found["comparisons"]), "claims": published.CLAIMS},
         sources=published.SOURCES,
         part_options="".join(f" --part {part}" for part in chosen),
         title=found["title"],

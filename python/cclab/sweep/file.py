@@ -34,6 +34,8 @@ def read(path: Path, build: Callable[[dict[str, Any]], T]) -> T:
         raise StudyError(f"{path}: not a text file in UTF-8") from None
     except OSError as error:
         raise StudyError(f"{path}: cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise StudyError(f"{path}: nested too deeply") from None
     except (StudyError, ScenarioError, tomllib.TOMLDecodeError) as error:
         raise StudyError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from None
 

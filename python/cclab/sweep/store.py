@@ -345,7 +345,7 @@ def _refuse_earlier(place: Path) -> None:
     if (place / FILE).exists() or not (place / _EARLIER).is_file():
         return
     version = "an earlier cclab"
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         version = f"cclab {json.loads((place / _EARLIER).read_bytes())['versions']['cclab']}"
     raise ResultError(
         f"{place}: a sweep in an earlier layout, a folder of Parquet files ({_EARLIER}, runs), written by {version}; "
