@@ -61,6 +61,26 @@ fn every_scenario_is_its_own_normal_form() {
     }
 }
 
+/// Applications too, with and without what is left out, and as many parts as may be.
+#[test]
+fn every_application_is_its_own_normal_form() {
+    for traffic in [
+        "kind = 'onoff'",
+        "kind = 'onoff', distribution = 'pareto', shape = 1.2, rate = '1 Mbit/s', write = '1 kB'",
+        "kind = 'cbr', rate = '1 Mbit/s'",
+        "kind = 'chunks', size = '1 MB'",
+        "kind = 'chunks', size = '1 MB', count = 3",
+        "kind = 'chunks', size = '1 B', every = '1 ns', count = 50000000",
+        "kind = 'requests', response = '1 kB'",
+        "kind = 'requests', response = '1 kB', count = 10",
+    ] {
+        let s = Scenario::from_json(&edited(&format!("flows.0.traffic = {{ {traffic} }}"))).expect(traffic);
+        let again = Scenario::from_json(&s.source).unwrap_or_else(|e| panic!("{traffic}: {e}"));
+        assert_eq!(s.source, again.source);
+        assert_eq!(format!("{s:#?}"), format!("{again:#?}"), "{traffic}");
+    }
+}
+
 /// Constants, what follows from the flows, and what a profile stands for.
 #[test]
 fn the_normal_form_has_every_default() {
@@ -609,6 +629,18 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     (
         "flows.0.stop = '9 s'\nflows.0.traffic = { kind = 'chunks', size = '1 MB', count = 3 }",
         "flows[0].traffic.count: flows[0].stop is given too; write one of them",
+    ),
+    (
+        "duration = '20 s'\nflows.0.traffic = { kind = 'chunks', size = '1 B', every = '1 ns' }",
+        r#"flows[0].traffic.every: "1 ns" gives 20000000000 chunks in all flows of the entry; at most 50000000: write a longer time"#,
+    ),
+    (
+        "duration = '20 s'\nflows.0.traffic = { kind = 'cbr', rate = '10 Tbit/s', write = '1 B' }",
+        r#"flows[0].traffic.write: "1 B" at "10 Tbit/s" gives 25000000000000 writes in all flows of the entry; at most 50000000: write more at once"#,
+    ),
+    (
+        "duration = '20 s'\nflows.0.count = 30\nflows.0.traffic = { kind = 'onoff', rate = '8 Mbit/s', write = '1 B', off = '1500 ms' }",
+        r#"flows[0].traffic.write: "1 B" at "8 Mbit/s" gives 150000000 writes in all flows of the entry; at most 50000000: write more at once"#,
     ),
     (
         "flows.0.traffic = { kind = 'cbr', rate = '1 Mbit/s' }\nflows.0.paths = [{ rtt = '20 ms' }]",

@@ -155,6 +155,17 @@ impl Application {
             Application::Bursts { .. } | Application::Writes { .. } => None,
         }
     }
+    /// Mean time from a part to the next, s, where that does not hang on the network.
+    pub fn period(&self) -> Option<f64> {
+        match self {
+            Application::Writes { rate, size, bursts } => {
+                let cycle = bursts.as_ref().map_or(1.0, |[on, off]| 1.0 + off.mean() / on.mean());
+                Some(f64::from(*size) * 8.0 / rate.as_bps_f64() * cycle)
+            }
+            Application::Chunks { every, .. } => Some(every.as_secs_f64()),
+            Application::Bursts { .. } | Application::Requests { .. } => None,
+        }
+    }
     /// What the scenario calls it.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use super::background::{WITH_MEAN, read_size};
 use super::quantity::{Integer, POSITIVE_RATE, POSITIVE_TIME, SIZE, Sizes, TIME, Words};
-use super::reader::Table;
+use super::reader::{Kind as _, Table};
 use crate::app::config::Application;
 use crate::app::workload::{self, Variate};
 use cclab_algo::Duration;
@@ -76,11 +76,37 @@ pub(super) fn read(t: &mut Table, mss: u32) -> Option<Application> {
             None
         }
     };
-    if application.as_ref().is_some_and(|a| a.count().is_some()) && t.raw_if_any("stop") {
-        a.mistake("count", format!("{} is given too; write one of them", t.field("stop")));
-    }
     t.put("traffic", a.finish());
     application
+}
+
+/// Most parts that wait in memory where the network falls behind: a gigabyte.
+const MAX_PARTS: u64 = 50_000_000;
+
+/// Notes what contradicts `stop`, and that parts which come whatever the network does would not fit into memory: those of
+/// so many flows that last so long.
+pub(super) fn check(t: &Table, application: &Application, flows: u64, stop: Option<Duration>, length: Duration) {
+    if stop.is_some() && application.count().is_some() {
+        t.mistake("traffic.count", format!("{} is given too; write one of them", t.field("stop")));
+    }
+    let Some(period) = application.period() else { return };
+    let each = ((length.as_secs_f64() / period).round() as u64).min(application.count().unwrap_or(u64::MAX));
+    let parts = each.saturating_mul(flows);
+    if parts <= MAX_PARTS {
+        return;
+    }
+    let most = format!("in all flows of the entry; at most {MAX_PARTS}");
+    match application {
+        Application::Chunks { every, .. } => {
+            let every = TIME.write(every);
+            t.mistake("traffic.every", format!("{every} gives {parts} chunks {most}: write a longer time"));
+        }
+        Application::Writes { rate, size, .. } => {
+            let (rate, size) = (POSITIVE_RATE.write(rate), WRITE.write(&u64::from(*size)));
+            t.mistake("traffic.write", format!("{size} at {rate} gives {parts} writes {most}: write more at once"));
+        }
+        Application::Bursts { .. } | Application::Requests { .. } => {}
+    }
 }
 
 fn read_writes(a: &mut Table, mss: u32, in_bursts: bool) -> Option<Application> {

@@ -85,6 +85,12 @@ impl FlowSpec {
         let latest = paths.iter().flatten().filter_map(|path| path.start).fold(start, Duration::max);
         check_times(t, latest + start_jitter, stop, duration);
         if let Some(TrafficSpec::Tcp(tcp)) = &traffic
+            && let Some(application) = &tcp.application
+        {
+            let end = duration.unwrap_or_default();
+            application::check(t, application, count, stop, stop.unwrap_or(end).min(end).saturating_sub(start));
+        }
+        if let Some(TrafficSpec::Tcp(tcp)) = &traffic
             && tcp.size.is_some()
             && stop.is_some()
         {
