@@ -28,6 +28,16 @@ def test_all_of_ours_pass(cli):
     assert f"{len(SCRIPTS)} passed, 0 failed." in err
 
 
+def test_a_folder_is_all_scripts_below_it_and_never_none(cli, tmp_path):
+    status, out, err = cli("script", TIMELINES)
+    assert status == 0, out
+    assert f"{len(SCRIPTS)} passed, 0 failed." in err
+    for option in ([], ["--report"]):
+        status, out, err = cli("script", *option, tmp_path)
+        assert (status, out) == (2, "")
+        assert f"there is no script (.pkt) below {tmp_path}" in err
+
+
 def test_the_first_difference_is_shown(cli, tmp_path):
     wrong = tmp_path / "wrong.pkt"
     wrong.write_text(WRONG)

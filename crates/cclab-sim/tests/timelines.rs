@@ -1,11 +1,11 @@
-//! Runs every script in `tests/timelines`; those in `failing/` must fail, at the place that they name.
+//! Runs every script in `tests/timelines`; those in `tests/timelines-failing` must fail, at the place that they name.
 
 use cclab_sim::script::run;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 fn scripts(folder: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/timelines").join(folder);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(folder);
     let entries = fs::read_dir(&root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "pkt"));
@@ -21,7 +21,7 @@ fn name(path: &Path) -> String {
 #[test]
 fn every_timeline_passes() {
     let mut failures = Vec::new();
-    for path in scripts("") {
+    for path in scripts("timelines") {
         // Virtual time is exact: what a real kernel needs of tolerance is not granted.
         let text = format!("--tolerance_percent=0\n{}", fs::read_to_string(&path).expect("a readable script"));
         let report = run(&text, &name(&path));
@@ -35,7 +35,7 @@ fn every_timeline_passes() {
 /// Each script begins with a line `// fails at line N: message`, which proves that the interpreter can fail.
 #[test]
 fn every_failing_timeline_fails_where_it_says() {
-    for path in scripts("failing") {
+    for path in scripts("timelines-failing") {
         let text = fs::read_to_string(&path).expect("a readable script");
         let head = text.lines().next().and_then(|line| line.strip_prefix("// fails at line "));
         let (line, message) = head.and_then(|head| head.split_once(": ")).expect("// fails at line N: message");
@@ -137,7 +137,7 @@ impl Mutation {
 fn a_changed_script_fails() {
     for mutation in MUTATIONS {
         let mut changed = 0;
-        for path in scripts("") {
+        for path in scripts("timelines") {
             let text = fs::read_to_string(&path).expect("a readable script");
             let lines: Vec<&str> = text.lines().collect();
             let places = (0..lines.len()).filter_map(|i| Some((i, mutation.of(lines[i])?)));

@@ -397,7 +397,12 @@ def script(files: tuple[Path, ...], report: bool) -> None:
 
     from cclab import _core, console
 
-    found = [path for file in files for path in (sorted(file.rglob("*.pkt")) if file.is_dir() else [file])]
+    found: list[Path] = []
+    for file in files:
+        below = sorted(file.rglob("*.pkt")) if file.is_dir() else [file]
+        if not below:
+            raise click.UsageError(f"there is no script (.pkt) below {file}")
+        found += below
     scripts = [(file, _of_file(file, _read, file)) for file in found]
     if report:
         verdicts = [(file.parent, json.loads(_core.run_script(text, str(file)))) for file, text in scripts]
