@@ -175,7 +175,7 @@ def _beyond_in_options(where: str, flow: dict[str, Any], plain: dict[str, Any]) 
                 if part not in ("min", "max") and time != there:
                     yield f"{where}.rto.{part}: a kernel has no such option; it is {json.dumps(there)} there"
         elif field not in _FREE and value != plain.get(field):
-            yield f"{where}.{field}: a kernel has no such option; it is {json.dumps(plain.get(field))} there"
+            yield f"{where}.{field}: live does not set it; it is {json.dumps(plain.get(field))} there"
     if "accecn" in str(flow["ecn"]):
         yield f"{where}.ecn: live knows false and true"
     if flow["recovery"] != ("rack" if flow["sack"] else "newreno"):
