@@ -193,7 +193,8 @@ def test_the_queue_of_a_short_transfer_ends_with_it():
         "record": {"samples": "10 ms"},
     }
     result = Scenario.from_dict(short).run(seed=1)
-    ends = {name: chart.axes[0].get_lines()[0].get_xdata().max() for name, chart in result.plot.all().items()}
+    charts = result.plot.all()
+    ends = {name: charts[name].axes[0].get_lines()[0].get_xdata().max() for name in ("cwnd", "queue")}
     assert ends["queue"] < 1.0
     assert ends["queue"] == pytest.approx(ends["cwnd"], abs=0.02)
     assert result.plot.queue(end_s=5.0).axes[0].get_lines()[0].get_xdata().max() == pytest.approx(5.0)

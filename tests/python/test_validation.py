@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cclab import registry
+from cclab.laws.python import LAWS
 from conftest import in_a_process
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +21,10 @@ EVIDENCE = [
 
 @pytest.mark.parametrize("kind", ["algorithms", "queues", "schedulers", "routing"])
 def test_everything_registered_has_an_entry_and_nothing_else(kind):
-    assert set(registry.validation()[kind]) == set(registry.names(kind))
+    registered = set(registry.names(kind)) - (
+        set(LAWS) if kind == "algorithms" else set()
+    )  # but what other tests wrote
+    assert set(registry.validation()[kind]) == registered
 
 
 def test_entries_have_their_fields():

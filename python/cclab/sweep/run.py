@@ -119,6 +119,10 @@ class Nowhere:
         claim(())
 
 
+def _went_wrong(done: Future[list[Outcome]]) -> bool:
+    return done.cancelled() or done.exception() is not None or any(o.row.shape is None for o in done.result())
+
+
 class Runner:
     """One go at many runs.
 
@@ -306,7 +310,8 @@ class Runner:
     def _collect(self) -> None:
         """Take back what is ready."""
         patience = max(self._opened + _COMMIT - time.monotonic(), 0.0) if self._open else _TICK
-        for future in wait(self._pending, timeout=patience, return_when=FIRST_COMPLETED).done:
+        done = wait(self._pending, timeout=patience, return_when=FIRST_COMPLETED).done
+        for future in sorted(done, key=_went_wrong):  # what is whole first: a failure may end all
             runs = self._pending.pop(future)
             for run in runs:
                 self._shares.pop(run.key, None)
