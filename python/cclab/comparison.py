@@ -7,6 +7,7 @@ are a pair, and a difference is judged by its interval.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +21,6 @@ from cclab.analysis import stats
 from cclab.analysis.stats import Estimate
 from cclab.errors import ResultError, UnknownNameError
 from cclab.results import Result
-from cclab.scenario import Scenario
 from cclab.sweep import Study
 from cclab.sweep.store import is_store
 
@@ -121,8 +121,8 @@ def side(of: Side | Result | Study | str | Path) -> Side:
         return Side(of.name, (), tables, about=about)
     if isinstance(of, Study):
         tables = {name: of.table(name) for name in _TABLES if name in of.tables()}
-        scenario, seeds = Scenario.from_toml(of.scenario_toml()).name, tables["flows"]["seed"].unique().to_list()
-        about = _about(scenario, of.backend, seeds, of.versions)
+        scenario = tomllib.loads(of.scenario_toml()).get("name", of.name)
+        about = _about(scenario, of.backend, tables["flows"]["seed"].unique().to_list(), of.versions)
         return Side(of.name, tuple(of.parameters), tables, about=about)
     place = Path(of)
     if is_store(place):

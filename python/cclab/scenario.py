@@ -355,9 +355,7 @@ class Scenario:
 
     def to_toml(self) -> str:
         """The scenario as it was written, as TOML."""
-        import tomli_w
-
-        return tomli_w.dumps(_without_none(self._data))
+        return to_toml(self._data)
 
     def to_json(self) -> str:
         """The scenario in its normal form, every default filled in, as the core reads it."""
@@ -454,6 +452,13 @@ def _assign(table: Any, path: list[str], value: Any, whole: str) -> None:
         table.pop(head, None)
     else:
         table[head] = copy.deepcopy(value)
+
+
+def to_toml(data: Mapping[str, Any]) -> str:
+    """A scenario or a study, checked or not, as TOML; what is `None` is left out."""
+    import tomli_w
+
+    return tomli_w.dumps(_without_none(data))
 
 
 def _without_none(value: Any) -> Any:

@@ -1,11 +1,16 @@
 """The page of a sweep: every point with its interval, figures over what was varied."""
 
+import html
+import re
+import shlex
+
 import polars as pl
 import pytest
 
 import cclab
 from cclab.report import sweep as page_of
 from cclab.report import write_report
+from conftest import in_a_process, write
 from test_report import Page
 
 
@@ -26,7 +31,7 @@ def test_a_page_with_every_point_and_figure(swept):
     assert "<b>buffers" not in text
     assert "6 points, 3 replications each: 18 of 18 runs are finished" in text
     assert text.count('<figure id="figure-') == 5
-    assert "cclab sweep sweep" in text
+    assert "cclab sweep study.toml --out sweep" in text
     assert len(study) == len(cclab.Study.load(place)) == 18  # a page in its folder does the store no harm
     study.run(out=place)
 
@@ -201,3 +206,61 @@ def test_the_warm_up_of_each_point_counts(small, tmp_path):
     assert early["goodput_bps"] == pytest.approx(late["goodput_bps"], rel=0.02)
     assert early["jain"] is None
     assert late["jain"] == pytest.approx(study.table("runs")["jain"][1])
+
+
+LAW = '''"""Half the growth of Reno: </pre><script>alert(1)</script>."""
+import cclab
+
+
+class HalfReno(cclab.CongestionControl):
+    def on_ack(self, ack):
+        self.cwnd_segments += 0.5 * ack.acked_segments / self.cwnd_segments
+
+    def on_congestion(self, event):
+        self.cwnd_segments = self.ssthresh_segments = max(self.cwnd_segments / 2, 2)
+'''
+
+
+def test_a_page_alone_is_enough_to_run_it_again(small, tmp_path):
+    """In processes that never saw the folder nor the law: files and command are taken from the page."""
+    (tmp_path / "laws").mkdir()
+    write(tmp_path / "laws/half.py", LAW)
+    base = small.replace({"flows": [{"cc": "cubic", "start_jitter": "50 ms"}], "record": {"samples": "off"}})
+    study = cclab.Study(base, name="a & b").vary(
+        {"variant": {"plain": {"warmup": "500 ms"}, "tuned": {"flows.0.cc": "reno", "network.rtt": "20 ms"}}}
+    )
+    file = write(tmp_path / "study.toml", study.replicate(2).to_toml().replace('cc = "cubic"', 'cc = "half-reno"'))
+    swept = in_a_process("sweep", file, "--algorithms", tmp_path / "laws/half.py", "--out", tmp_path / "s")
+    assert swept.returncode == 0, swept.stderr
+    shown = in_a_process("report", tmp_path / "s")  # the law is not known here
+    assert shown.returncode == 0, shown.stderr
+    page = (tmp_path / "s/report.html").read_text()
+    assert Page(page).open == []
+    assert "<script>alert" not in page
+    assert "network.rtt = &#34;20 ms&#34;" in page  # what a point is
+    assert f"cclab {cclab.__version__}" in page
+    section = page.split("<h2>Run it again</h2>")[1]
+    texts = [html.unescape(text) for text in re.findall(r"<pre><code>(.*?)</code></pre>", section, re.DOTALL)]
+    names = re.findall(r"Save this as ([^,:]+)", section)
+    assert names == ["half.py", "study.toml"]
+    (tmp_path / "again").mkdir()
+    for name, text in zip(names, texts, strict=False):
+        write(tmp_path / "again" / name, text)
+    command = shlex.split(texts[-1])
+    assert command[:2] == ["cclab", "sweep"]
+    again = in_a_process(*command[1:], cwd=tmp_path / "again")
+    assert again.returncode == 0, again.stderr
+    one, other = (cclab.Study.load(place).table("runs") for place in (tmp_path / "s", tmp_path / "again/s"))
+    assert one["digest"].to_list() == other["digest"].to_list()
+    assert one["variant"].to_list() == other["variant"].to_list() == ["plain", "plain", "tuned", "tuned"]
+
+
+def test_a_study_as_toml_is_the_same_study(small, tmp_path):
+    study = cclab.Study(small, keep="samples").vary({"network.rtt": ["10 ms", "20 ms"]})
+    study = study.vary({"network.rate": ["1 Mbit/s", "2 Mbit/s"], "warmup": ["0 s", "1 s"]}, together=True)
+    study = study.vary({"mix": {"one": {"flows.0.count": 1}, "two": {"flows": [{"cc": "reno"}]}}})
+    for made in (study, study.replicate(3), study.replicate(seeds=[5, 3])):
+        assert cclab.Study.load(write(tmp_path / "s.toml", made.to_toml())) == made
+    named = {"a": {"x": {"duration": "1 s"}}, "b": {"y": {"warmup": "0 s"}}}
+    with pytest.raises(cclab.StudyError, match="vary together"):
+        cclab.Study(small).vary(named, together=True).to_toml()

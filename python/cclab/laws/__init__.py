@@ -1,7 +1,7 @@
 """Congestion controls: written in Python (`python`), sent elsewhere (`shipping`), stepped by hand (`algorithms`)."""
 
 from cclab.laws.python import CongestionControl, Param, load, register, registered
-from cclab.laws.shipping import fingerprint, install, named_in, ship
+from cclab.laws.shipping import fingerprint, install, named_in, ship, sources
 
 __all__ = [
     "CongestionControl",
@@ -13,4 +13,5 @@ __all__ = [
     "register",
     "registered",
     "ship",
+    "sources",
 ]

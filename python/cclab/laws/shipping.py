@@ -29,6 +29,12 @@ def fingerprint(names: Iterable[str]) -> dict[str, str]:
     return {f"law:{name}": hashlib.sha256(LAWS[name].code.encode()).hexdigest() for name in sorted(names)}
 
 
+def sources(names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """For people, of each of these laws by its name: `file` that it was loaded from, if any, and `text`."""
+    known = {name: LAWS[name] for name in sorted(names)}
+    return {name: {"file": law.file[0] if law.file else "", "text": law.code} for name, law in known.items()}
+
+
 def ship(names: Iterable[str]) -> bytes:
     """These laws as bytes, for `install` in another process of the same version of Python."""
     import cloudpickle

@@ -9,6 +9,7 @@ import html
 import io
 import json
 import re
+import shlex
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
@@ -19,13 +20,14 @@ from markupsafe import Markup
 
 from cclab import backends, folders, published, results
 from cclab.console import as_printed, number, percent
-from cclab.errors import ResultError
+from cclab.errors import ResultError, StudyError
 from cclab.published.findings import meanings
 from cclab.published.reproduce import interval, runs
 from cclab.results import Result
 
 if TYPE_CHECKING:
     from cclab.comparison import Compared
+    from cclab.sweep import Study
     from cclab.versus import Answer
 
 PAGE = "report.html"
@@ -167,15 +169,30 @@ def _sweep_page(folder: Path) -> str:
         {"point": ", ".join(str(row[p]) for p in study.parameters), "seed": row["seed"], "error": row["error"]}
         for row in study.table("failures").head(50).to_dicts()
     ]
+    again = _again(study, folder)
     runs_uri = _data_uri(frame.write_csv().encode(), "text/csv")
     return _render(
         "sweep.html.j2",
         title=study.name, status=status, seeds=study.seeds, parameters=study.parameters, link=link, columns=columns,
         rows=rows, figures=figures, failures=failures, identical=sweep.identical(study), early=sweep.early(study),
-        scenario=study.scenario_toml(), again=folder.name,
+        definitions=sweep.definitions(study), again=again,
         points_uri=_data_uri(_csv([columns, *rows]), "text/csv"), runs_uri=runs_uri,
-        version=results.versions()["cclab"], how=_HOW.get(study.backend, study.backend), live=study.backend == "live",
+        versions=study.versions, how=_HOW.get(study.backend, study.backend), live=study.backend == "live",
     )  # fmt: skip
+
+
+def _again(study: Study, folder: Path) -> list[tuple[str, str]]:
+    """How to run a study again where nothing of it is at hand: names of files with their texts, then the command."""
+    files: dict[str, str] = {}
+    for name, law in study.laws.items():
+        files.setdefault(law["text"], Path(law["file"]).name or f"{name}.py")
+    options = "".join(f" --algorithms {shlex.quote(name)}" for name in files.values())
+    try:
+        return [*((name, text) for text, name in files.items()), ("study.toml", study.to_toml()),
+                ("", f"cclab sweep study.toml{options} --out {shlex.quote(folder.name)}")]  # fmt: skip
+    except StudyError:  # what a file has no words for: its folder has it
+        again = f"cclab sweep {shlex.quote(folder.name)}{options}"
+        return [*((name, text) for text, name in files.items()), ("", again)]
 
 
 _HOW = {"sim": "simulated, packet by packet", "model": "closed formulas", "live": "measured in a kernel"}

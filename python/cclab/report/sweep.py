@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -63,6 +64,16 @@ def identical(study: Study) -> int:
     of = runs.group_by(study.parameters) if study.parameters else runs.group_by(pl.lit(0))
     told = of.agg(runs=pl.len(), kinds=pl.col("digest").n_unique())
     return told.filter((pl.col("runs") > 1) & (pl.col("kinds") == 1)).height
+
+
+def definitions(study: Study) -> list[tuple[str, str, str]]:
+    """What each value of what is varied sets in the scenario: its name, the value, and paths with their values."""
+    made = []
+    for axis in study.axes:
+        for values, changes in zip(axis.values, axis.changes, strict=True):
+            sets = "\n".join(f"{path} = {json.dumps(value, ensure_ascii=False)}" for path, value in changes.items())
+            made.append((", ".join(axis.names), ", ".join(map(str, values)), sets))
+    return made
 
 
 def per_run(study: Study) -> tuple[pl.DataFrame, list[Metric], str]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from cclab.errors import ScenarioError, StudyError
 from cclab.scenario import Scenario
+from cclab.sweep.plan import Design
 
 T = TypeVar("T")
 _FIELDS = ("name", "scenario", "replications", "seeds", "keep", "backend", "vary", "together", "points")
@@ -38,6 +39,36 @@ def read(path: Path, build: Callable[[dict[str, Any]], T]) -> T:
         raise StudyError(f"{path}: nested too deeply") from None
     except (StudyError, ScenarioError, tomllib.TOMLDecodeError) as error:
         raise StudyError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from None
+
+
+def written(design: Design) -> dict[str, Any]:
+    """What `read` would read as this design, with fewest words.
+
+    Raises:
+        StudyError: a file has no words for it.
+    """
+    vary: dict[str, list[Any]] = {}
+    together: list[dict[str, list[Any]]] = []
+    points: dict[str, dict[str, Any]] = {}
+    for axis in design.axes:
+        columns = {name: [row[i] for row in axis.values] for i, name in enumerate(axis.names)}
+        rows = [dict(zip(axis.names, row, strict=True)) for row in axis.values]
+        if list(axis.changes) == rows and len(rows[0]) == 1:
+            vary |= columns
+        elif list(axis.changes) == rows:
+            together.append(columns)
+        elif len(axis.names) == 1:
+            points[axis.names[0]] = dict(zip(columns[axis.names[0]], axis.changes, strict=True))
+        else:
+            raise StudyError(f"{', '.join(axis.names)}: points with names that vary together; a file cannot say that")
+    first, n = int(design.scenario.get("seed", 1)), len(design.seeds)
+    counted = design.seeds == tuple(range(first, first + n))
+    said: dict[str, Any] = {"name": design.name}
+    said |= {"replications": n} if counted else {"seeds": list(design.seeds)}
+    said |= {"keep": design.keep} if design.keep != "summary" else {}
+    said |= {"backend": design.backend} if design.backend != "sim" else {}
+    grid = {"vary": vary, "together": together, "points": points}
+    return said | {name: of for name, of in grid.items() if of} | {"scenario": design.scenario}
 
 
 def _parts(found: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -102,6 +102,7 @@ class Plan:
         seeds: One for each replication.
         points: For each point a hash of what determines its runs but the seed.
         work: For each point a guess of how much there is to simulate, in packets.
+        laws: Names of the laws written in Python that the points use.
     """
 
     identity: str
@@ -110,6 +111,7 @@ class Plan:
     seeds: list[int]
     points: list[str]
     work: list[float]
+    laws: Sequence[str] = ()
 
     @cached_property
     def keys(self) -> list[list[str]]:
@@ -143,6 +145,7 @@ def make(design: Design, core: str) -> Plan:
     values: list[list[Any]] = []
     points: list[str] = []
     works: list[float] = []
+    named: set[str] = set()
     mistakes: dict[str, list[str]] = {}
     for parameters, changes in design.points():
         try:
@@ -159,9 +162,10 @@ def make(design: Design, core: str) -> Plan:
         values.append(list(parameters))
         points.append(point(scenario, [design.backend, design.keep], core))
         works.append(work(scenario._checked))
+        named |= laws.named_in(scenario)
     if mistakes:
         raise StudyError(_told(mistakes))
-    return Plan(identity(design, core), design.parameters, values, list(design.seeds), points, works)
+    return Plan(identity(design, core), design.parameters, values, list(design.seeds), points, works, sorted(named))
 
 
 def point(scenario: Scenario, how: list[str], core: str) -> str:

@@ -6,15 +6,17 @@ import contextlib
 import copy
 import dataclasses
 import json
+import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from cclab import _core, laws
 from cclab.backends import BACKENDS
 from cclab.errors import ResultError, ScenarioError, StudyError
-from cclab.scenario import Scenario, plain, take_in_traces
+from cclab.scenario import Scenario, plain, take_in_traces, to_toml
 from cclab.sweep import plan as planning
 from cclab.sweep.plan import Axis, Design, Plan
 
@@ -158,9 +160,24 @@ class Study:
         """Names of what is varied, columns of every table."""
         return self._design.parameters
 
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The directions of its grid; the last one varies fastest."""
+        return self._design.axes
+
     def scenario_toml(self) -> str:
         """The scenario that it varies, as TOML."""
-        return Scenario.from_dict(self._design.scenario).to_toml()
+        return to_toml(self._design.scenario)
+
+    def to_toml(self) -> str:
+        """The study as a file that `load` reads, scenario included.
+
+        Raises:
+            StudyError: it varies named points together with others, which a file has no words for.
+        """
+        from cclab.sweep.file import written
+
+        return to_toml(written(self._design))
 
     @property
     def seeds(self) -> list[int]:
@@ -228,7 +245,8 @@ class Study:
         plan, current = self._planned(place)
         with contextlib.closing(Writer(place)) as writer:
             if not current:
-                writer.put_study({"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()})
+                about = {"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()}
+                writer.put_study(about | {"laws": laws.sources(plan.laws)})
             sweep = Sweep(self._design, plan, writer.log, progress, place / "samples")
             sweep.go(writer, workers, executor, retry_failed)
         study = self._of(self._design)
@@ -311,7 +329,19 @@ class Study:
         Raises:
             ResultError: the study has not been run.
         """
-        return dict((self._results()[0].study() or {}).get("versions", {}))
+        return dict(self._about().get("versions", {}))
+
+    @property
+    def laws(self) -> dict[str, dict[str, str]]:
+        """Of the laws written in Python that it ran, by name: their `file` and its `text`, with what that imports.
+
+        Raises:
+            ResultError: the study has not been run.
+        """
+        return dict(self._about().get("laws", {}))
+
+    def _about(self) -> dict[str, Any]:
+        return self._results()[0].study() or {}
 
     def _results(self) -> tuple[Store, Plan]:
         if self._kept is None:
@@ -333,9 +363,10 @@ class Study:
         seconds: dict[Any, float] = {}
         column = []
         for _, changes in self._design.points():
-            written = changes.get("warmup")
+            written = changes.get("warmup", self._design.scenario.get("warmup", "0 s"))
             if written not in seconds:
-                seconds[written] = self._design.scenario_at(changes).resolved()["warmup_s"]
+                zero = float(re.match(r"[\s\d.]*", written)[0]) == 0  # type: ignore[index]
+                seconds[written] = 0.0 if zero else _core.quantity("time", written)
             column += [seconds[written]] * len(self.seeds)
         runs = tables.design(self._results()[1]).drop("_order", "key")
         return runs.with_columns(pl.Series("_warmup_s", column, dtype=pl.Float64))
