@@ -1,7 +1,7 @@
 //! Tables: columns with a name, a unit and a doc, each defined in one place, which also says how its value is got.
 //!
 //! A table is defined by `table!` beside what it is measured of: `flows`, `samples` and `signals` in `app/flow/table.rs`,
-//! `background` and `fct` in `app/background/table.rs`, `links` and `link_samples` in `net/table.rs`, `stations` in
+//! `applications` in `app/application/table.rs`, `background` and `fct` in `app/background/table.rs`, `links` and `link_samples` in `net/table.rs`, `stations` in
 //! `net/medium/table.rs`, `losses` in `net/losses.rs`, `frames`, `places` and `routes` in `net/medium/diary.rs`, `packets` in
 //! `measure/packets.rs`, `runs` in `world/result.rs`. A new column is a line there; the digest, the numpy arrays, the
 //! reference of columns, `cclab list columns`, the backend `model` and the sweep's tables walk what [`Table`] says.
