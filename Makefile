@@ -2,6 +2,7 @@
 # make test    sets up what it needs and runs every test, Rust and Python
 # make lint    formatting, lints and types;  make check = lint + test
 # make bpf     the congestion controls in bpf/ for live runs, into target/bpf; needs clang and the headers of libbpf
+# make docs    the pages that are made from the code, and the site of all of them: site/index.html, readable without a network
 # make bench   the simulator's speed, beside ns-2 and ns-3 where they are installed
 # Everything stays inside this folder: .uv (the installer, where there is none), .venv, target, out.
 
@@ -25,7 +26,7 @@ unexport PYTHONPATH
 # BPF laws in live runs: built in where the headers of libelf and zlib are.
 export MATURIN_PEP517_ARGS := $(shell pkg-config --exists libelf zlib 2>/dev/null && echo --features bpf)
 
-.PHONY: help setup demo test test-rust test-python lint check docs bench bpf clean
+.PHONY: help setup demo test test-rust test-python lint check docs site bench bpf clean
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
 
@@ -64,6 +65,10 @@ docs: setup
 	$(RUN) cclab list validation --markdown > docs/validation/README.md
 	$(RUN) cclab list columns --markdown > docs/reference/columns.md
 	$(RUN) cclab list events --markdown > docs/reference/events.md
+	@$(MAKE) --no-print-directory site
+
+site: setup
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict
 
 BPF := $(patsubst bpf/%.c,target/bpf/%.o,$(wildcard bpf/*.bpf.c))
 bpf: $(BPF)
@@ -75,4 +80,4 @@ bench: setup
 	$(RUN) cclab bench --peers
 
 clean:
-	rm -rf .venv .uv target out
+	rm -rf .venv .uv target out site

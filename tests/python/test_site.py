@@ -1,0 +1,86 @@
+"""The documentation as a site: builds without a warning, needs no network, reads as the pages do in the repository."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from markdown import markdown
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+@pytest.fixture(scope="module")
+def hooks() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("links", ROOT / "docs" / "site" / "links.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", place]
+    quiet = {"NO_MKDOCS_2_WARNING": "1"}
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ | quiet, check=False)
+    assert made.returncode == 0, made.stderr
+    return place
+
+
+def test_every_page_is_in_the_site(site):
+    for page in PAGES:
+        parts = page.relative_to(ROOT)
+        if parts.parts[0] == "docs":
+            at = parts.relative_to("docs").with_suffix(".html")
+            assert (site / (at.with_name("index.html") if page.name == "README.md" else at)).is_file(), page
+    home = (site / "index.html").read_text()
+    assert 'href="guides/sweeps.html"' in home  # in README.md docs/guides/sweeps.md
+    assert (site / "source" / "examples" / "pauses.toml.html").is_file()
+    python = (site / "reference" / "python.html").read_text()
+    assert 'id="cclab.Scenario.run"' in python
+    assert '<span class="gp">' in python  # sessions are code
+
+
+def test_the_site_needs_no_network(site):
+    loads = re.compile(r'<(?!a\b)[^>]+\b(?:src|srcset|href)="(?:https?:)?//[^>]*>')
+    found = {tag for page in site.rglob("*.html") for tag in loads.findall(page.read_text())}
+    assert [tag for tag in found if 'rel="canonical"' not in tag] == []
+    assert not any("@import" in css.read_text() for css in site.rglob("*.css"))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian package chromium)")
+def test_one_can_search_without_a_server(site):
+    from playwright.sync_api import sync_playwright
+
+    with (
+        sync_playwright() as driver,
+        driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]) as browser,
+    ):
+        page = browser.new_page()
+        page.goto(f"file://{site}/index.html")
+        page.locator("input.md-search__input").press_sequentially("hystart", delay=50)
+        page.wait_for_selector('.md-search-result__item a[href*="hystart.html"]', timeout=60_000, state="attached")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_a_page_reads_the_same_in_the_site(page, hooks):
+    """CommonMark, which forges read, and the Markdown of the site make the same lists, tables and blocks of code."""
+    text = page.read_text()
+    extensions = ["sane_lists", "tables", "pymdownx.superfences", "attr_list", "footnotes"]
+    assert shape(markdown(hooks.with_lists(text), extensions=extensions)) == shape(
+        MarkdownIt().enable("table").render(text)
+    )
+
+
+def shape(html: str) -> dict[str, int]:
+    html = re.sub(r"<pre.*?</pre>", "<pre>", html, flags=re.DOTALL)
+    return {tag: len(re.findall(f"<{tag}[ >]", html)) for tag in ("h2", "h3", "li", "pre", "tr", "img")}
