@@ -265,14 +265,8 @@ class Compared:
 
         headings = [
             *self.parameters,
-            "Of",
-            "Quantity",
-            "|A",
-            "|B",
-            "|(A − B) / B in %,|95 % interval",
-            "|Tolerance|%",
-            "|n",
-        ]
+            "Of", "Quantity", "Verdict", "|A", "|B", "|(A − B) / B in %,|95 % interval", "|Tolerance|%", "|n",
+        ]  # fmt: skip
         cells = []
         for row in self.rows:
             relative, unit = row.relative, "" if row.unit in ("", "1") else f" ({row.unit})"
@@ -280,10 +274,10 @@ class Compared:
             if math.isfinite(relative.low):
                 apart += f" [{number(100 * relative.low, 3)}, {number(100 * relative.high, 3)}]"
             cells.append([
-                *map(str, row.point), row.of, row.quantity + unit, number(row.a), number(row.b), apart,
-                f"{100 * row.tolerance / abs(row.b):.3g}" if row.b else "–", _of(row.difference), row.verdict,
+                *map(str, row.point), row.of, row.quantity + unit, row.verdict, number(row.a), number(row.b), apart,
+                f"{100 * row.tolerance / abs(row.b):.3g}" if row.b else "–", _of(row.difference),
             ])  # fmt: skip
-        return [*headings, "Verdict"], cells
+        return headings, cells
 
     def footing(self) -> str:
         """What the verdicts rest on."""

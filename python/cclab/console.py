@@ -94,6 +94,14 @@ def table(title: str | None, *columns: str) -> Table:
     return made
 
 
+def headings_and_rows(made: Table) -> tuple[list[str], list[list[str]]]:
+    """Headings, as `table` takes them but in a line each, and rows as text."""
+    headings = [str(column.header).replace("\n", " ") for column in made.columns]
+    right = [column.justify == "right" for column in made.columns]
+    rows = zip(*(map(str, column.cells) for column in made.columns), strict=True)
+    return ["|" * r + h for r, h in zip(right, headings, strict=True)], [list(row) for row in rows]
+
+
 def number(value: Any, digits: int = 4) -> str:
     """A figure with so many significant digits; a dash where there is none."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
@@ -121,8 +129,8 @@ def result_tables(result: Result) -> list[Any]:
     flows, links = _known(result, "flows", "goodput_bps"), _known(result, "links", "throughput_bps")
     parts: list[Any] = [_flow_table(result, flows)] if flows else []
     parts += [_session_table(result)] if result.rows("sessions") else []
-    parts += [_application_table(result)] if result.rows("applications") else []
-    parts += [_background_table(result)] if result.rows("background") else []
+    parts += [application_table(result)] if result.rows("applications") else []
+    parts += [background_table(result)] if result.rows("background") else []
     parts += [_link_table(links)] if links else []
     return [*parts, _footing(result)] if parts else []
 
@@ -173,7 +181,8 @@ def _session_table(result: Result) -> Table:
     return made
 
 
-def _application_table(result: Result) -> Table:
+def application_table(result: Result) -> Table:
+    """Flows whose application pauses: how many parts, and how long each took."""
     rows = result.rows("applications")
     played = any(row["kind"] == "chunks" for row in rows)
     made = table(
@@ -215,7 +224,8 @@ def _law_table(result: Result) -> Table:
     return made
 
 
-def _background_table(result: Result) -> Table:
+def background_table(result: Result) -> Table:
+    """The background by entry and direction: loads, connections and their completion times."""
     made = table(
         f"{result.name}: background (loads of the slowest link, completion times of connections)", "Background", "",
         "Law", "|Load|asked", "|carried", "|Connections|started", "|completed", "|Size|mean (kB)", "|Resent",

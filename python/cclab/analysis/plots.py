@@ -130,9 +130,15 @@ class Chart(Figure):
             for axes in self.axes:
                 named |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         if named:
-            longest = max(map(len, named))
-            columns = min(len(named), 4 if longest <= 26 else 2 if longest <= 40 else 1)
-            self.legend(list(named.values()), list(named), loc="outside lower center", ncols=columns)
+            for columns in range(min(len(named), 4), 0, -1):  # as many as there is room for
+                made = self.legend(list(named.values()), list(named), loc="outside lower center", ncols=columns)
+                over = made.get_window_extent().width / (0.98 * self.bbox.width)
+                if over <= 1:
+                    return
+                if columns > 1:
+                    made.remove()
+            for text in made.get_texts():
+                text.set_fontsize(STYLE["font.size"] / over)
 
     def reference(self, lines: Mapping[str, float | Callable[[Any], Any]], axes: int = 0) -> Chart:
         """Draw formulas as dashed grey lines, and name them in the legend.

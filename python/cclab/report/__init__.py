@@ -11,7 +11,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,8 @@ def write_report(folder: Path, schema: str | None = None) -> Path:
 
 
 def _run_page(folder: Path) -> str:
+    from cclab.report import run
+
     result = Result.load(folder)
     captions = {
         "cwnd": "Congestion window of each flow; dashed, its slow-start threshold.",
@@ -89,7 +91,6 @@ def _run_page(folder: Path) -> str:
         for name, chart in result.plot.all().items()
     ]
     scenario = (folder / "scenario.toml").read_text(encoding="utf-8")
-    links = result.links.filter(result.links["rate_bps"].is_finite()).head(50).to_dicts()
     of = result.connections
     ended = of["fct_s"].is_finite()
     early = int((ended & (of["measured_s"] <= 0)).sum())
@@ -98,9 +99,9 @@ def _run_page(folder: Path) -> str:
         "run.html.j2",
         kernel=kernel,
         result=result,
-        sized=ended.any(),
         early=early,
-        links=links,
+        tables=run.tables(result),
+        most=run.MOST,
         scenario=scenario,
         figures=figures,
         title=result.name,
@@ -157,8 +158,8 @@ def _sweep_page(folder: Path) -> str:
     columns, rows = sweep.table(frame, study.parameters, metrics)
     if sweep.COMPLETION in metrics:
         for heading, cells in reversed(sweep.completion(study)):
-            place = columns.index(sweep.COMPLETION.label) + 1
-            columns = [*columns[:place], heading, *columns[place:]]
+            place = columns.index(f"|{sweep.COMPLETION.label}") + 1
+            columns = [*columns[:place], f"|{heading}", *columns[place:]]
             rows = [[*row[:place], cell, *row[place:]] for row, cell in zip(rows, cells.values(), strict=True)]
     one = "One run" if len(study.seeds) == 1 else f"Mean of {len(study.seeds)} runs and 95 % interval (Student's t)"
     figures = [
@@ -176,7 +177,7 @@ def _sweep_page(folder: Path) -> str:
         title=study.name, status=status, seeds=study.seeds, parameters=study.parameters, link=link, columns=columns,
         rows=rows, figures=figures, failures=failures, identical=sweep.identical(study), early=sweep.early(study),
         definitions=sweep.definitions(study), again=again,
-        points_uri=_data_uri(_csv([columns, *rows]), "text/csv"), runs_uri=runs_uri,
+        points_uri=_data_uri(_csv([[c.removeprefix("|") for c in columns], *rows]), "text/csv"), runs_uri=runs_uri,
         versions=study.versions, how=_HOW.get(study.backend, study.backend), live=study.backend == "live",
     )  # fmt: skip
 
@@ -215,7 +216,7 @@ def write_comparison(found: Compared, folder: Path) -> Path:
     caption = f"Relative to {found.b}; bars are 95 % intervals, grey is the tolerance.{few} {found.footing()}"
     page = _render(
         "compare.html.j2", title="Two beside each other", found=found, rows=rows,
-        headings=[(h.removeprefix("|").replace("|", " "), h.startswith("|")) for h in headings],
+        headings=headings,
         figure=_figure("comparison", "Difference", caption, chart.svg(), chart.series(), data),
         data_uri=_data_uri(data, "text/csv"), version=results.versions()["cclab"],
     )  # fmt: skip
@@ -238,6 +239,8 @@ def write_versus(answer: Answer, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     question, data = answer.question, answer.runs.write_csv().encode()
     headings, rows = answer.cells()
+    for above, row in pairwise(rows):  # each names its mixture: rows can be sorted
+        row[0] = row[0] or above[0]
     one = f"One run (n = 1, seed {answer.study.seeds[0]}), so there is no interval."
     charts = [
         ("shares", "Who takes what", "Mean share of the goodput of one flow, and its 95 % interval.", answer.shares()),
@@ -248,7 +251,7 @@ def write_versus(answer: Answer, folder: Path) -> Path:
         charts.append((f"rate-{number_}", f"Over time: {mix}", one, result.plot.throughput(start_s=0.0)))
     page = _render(
         "versus.html.j2", title=f"{question.a} or {question.b}?", answer=answer, question=question, rows=rows,
-        headings=[(h.removeprefix("|").replace("|", " "), h.startswith("|")) for h in headings],
+        headings=headings,
         figures=[_figure(name, title, text, chart.svg(), chart.series(), None) for name, title, text, chart in charts],
         runs_uri=_data_uri(data, "text/csv"), scenario=answer.study.scenario_toml(), seeds=answer.study.seeds,
         again=question.command(), version=results.versions()["cclab"],
@@ -273,12 +276,14 @@ def _render(template: str, **values: Any) -> str:
         "percent": percent,
         "as_printed": as_printed,
         "slug": _slug,
+        "heading": lambda text: text.removeprefix("|").replace("|", " "),
         "difference": _difference,
         "interval": interval,
         "runs": runs,
     }
     style = Markup((_HERE / "style.css").read_text(encoding="utf-8"))  # ours, not a scenario's
-    script = Markup((_HERE / "figures.js").read_text(encoding="utf-8"))
+    scripts = [(_HERE / name).read_text(encoding="utf-8") for name in ("figures.js", "tables.js")]
+    script = Markup('"use strict";\n' + "".join(scripts))
     # A browser runs this script and no other, whatever a name in a scenario may contain.
     script_hash = "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.get_template(template).render(style=style, script=script, script_hash=script_hash, **values)

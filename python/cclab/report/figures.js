@@ -1,4 +1,3 @@
-"use strict";
 // Figures that answer: the value under the pointer, series on and off by the legend, a part magnified by dragging.
 // The picture is the SVG that is there without this script; `data-series` has its points, in the SVG's own coordinates.
 for (const plot of document.querySelectorAll("[data-series]")) {

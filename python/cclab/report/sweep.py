@@ -142,7 +142,7 @@ def completion(study: Study) -> list[tuple[str, dict[Any, str]]]:
 
 
 def table(frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric]) -> tuple[list[str], list[list[str]]]:
-    """Heading and rows of the table of all points."""
+    """Headings, those of numbers begin with |, and rows of the table of all points."""
     points = frame.select(parameters).unique(maintain_order=True)
     made = points if parameters else pl.DataFrame({"Point": ["the scenario"]})
     for metric in metrics:
@@ -150,7 +150,8 @@ def table(frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric])
         groups = frame.group_by(parameters or pl.lit(0), maintain_order=True).agg(value)
         of = [stats.mean(values.to_numpy(), bounds=(0.0, metric.most)) for values in groups[metric.column]]
         made = made.with_columns(pl.Series(metric.label, [e.brief(metric.scale, 4) for e in of]))
-    return made.columns, [[str(cell) for cell in row] for row in made.rows()]
+    numbers = {metric.label for metric in metrics}
+    return ["|" * (c in numbers) + c for c in made.columns], [[str(cell) for cell in row] for row in made.rows()]
 
 
 def figures(
