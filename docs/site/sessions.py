@@ -1,0 +1,129 @@
+"""Pages that are run: sessions at the prompt with what is printed, and the pictures of the gallery.
+
+python docs/site/sessions.py docs/gallery.md    runs the page, writes its outputs and pictures anew
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from cclab import stats
+from cclab.analysis.plots import Chart
+from cclab.cli import run_cli
+from cclab.report import sweep
+from cclab.results import Result
+from cclab.sweep.query import load
+
+ROOT = Path(__file__).parents[2]
+WIDTH = "118"
+CONSOLE = re.compile(r"```console\n(.*?)```", re.S)
+IMAGE = re.compile(r'!\[[^]]*\]\((\S+) "([^"]*)"\)')
+
+
+@dataclass
+class Command:
+    """A line after `$ `, what the page says that it prints, and what it did print."""
+
+    line: str
+    said: str
+    printed: str = ""
+
+
+def commands(block: str) -> list[Command]:
+    """The commands of a session, in order."""
+    lines = re.split(r"^\$ ", block, flags=re.M)[1:]
+    return [Command(*part) for part in (line.split("\n", 1) for line in lines)]
+
+
+def follow(block: str) -> Iterator[Command]:
+    """Runs the commands of a session in this process, and yields each when it is done; their notes go to stderr."""
+    for command in commands(block):
+        words = shlex.split(command.line, comments=True)
+        assert words[0] == "cclab", command.line
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()) as told:
+            status = run_cli(words[1:])
+        assert status == 0, f"{command.line}\n{told.getvalue()}"
+        command.printed = "\n".join(line.rstrip() for line in printed.getvalue().strip("\n").splitlines()) + "\n"
+        yield command
+
+
+@contextlib.contextmanager
+def place() -> Iterator[Path]:
+    """A folder to work in, with the examples, at a terminal of one width."""
+    old, width = Path.cwd(), os.environ.get("COLUMNS")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["COLUMNS"] = WIDTH
+        Path("examples").symlink_to(ROOT / "examples")
+        try:
+            yield Path(folder)
+        finally:
+            os.chdir(old)
+            os.environ.pop("COLUMNS") if width is None else os.environ.update(COLUMNS=width)
+
+
+OF_A_FLOW = {
+    "goodput_bps": sweep.Metric("goodput_bps", "Goodput (Mbit/s)", 1e-6),
+    "rtt_mean_s": sweep.Metric("rtt_mean_s", "Mean round-trip time (ms)", 1e3),
+    "owd_mean_s": sweep.Metric("owd_mean_s", "Mean one-way delay (ms)", 1e3),
+    "fct_s": sweep.Metric("fct_s", "Mean completion time (s)"),
+}
+FIGURE = re.compile(r"(?P<column>\S+)(?: over (?P<along>\S+))?(?: by (?P<by>\S+))?(?: of (?P<label>\S+))?")
+
+
+def picture(figure: str, folder: str) -> Chart:
+    """A figure of what is in a folder: `rtt` of a run; of a study `fct_s over network.rtt by flows.0.cc of cubic`.
+
+    The last word is what labels begin with; flows of one run are averaged first.
+    """
+    kept = load(folder)
+    column, along, by, label = FIGURE.fullmatch(figure).group("column", "along", "by", "label")
+    if isinstance(kept, Result):
+        return getattr(kept.plot, column)()
+    others = [by] if by else []
+    if column in OF_A_FLOW:
+        metric = OF_A_FLOW[column]
+        flows = kept.table("flows").filter(pl.col("label").str.starts_with(label or ""))
+        frame = flows.group_by(along, *others, "replication", maintain_order=True).agg(pl.col(column).mean())
+    else:
+        frame, metrics, _ = sweep.per_run(kept)
+        metric = next(m for m in metrics if m.column == column)
+    return sweep._over(stats.summarise(frame, column, [along, *others]), along, others, metric)
+
+
+def sections(page: str) -> Iterator[str]:
+    """The parts of a page that begin with a heading of the second level."""
+    yield from re.split(r"^(?=## )", page, flags=re.M)[1:]
+
+
+def rewritten(page: str, folder: Path) -> str:
+    """The page with what its commands print now where it shows what they print, its pictures made anew."""
+    for part in sections(page):
+        for session in CONSOLE.findall(part):
+            shown, out = "", ""
+            for command in follow(session):
+                shown += f"$ {command.line}\n" + (command.printed if command.said.strip() else "")
+                out = next(iter(re.findall(r"--out (\S+)", command.line)), out)
+            page = page.replace(session, shown)
+        for name, figure in IMAGE.findall(part):
+            picture(figure, out).save(folder / name)
+    return page
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        file = Path(name).resolve()
+        with place():
+            file.write_text(rewritten(file.read_text(), file.parent))
