@@ -6,9 +6,11 @@ sentence each, with its interval and the number of runs.
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -16,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cclab import _core, registry
+from cclab import _core, folders, registry
 from cclab.analysis import stats
 from cclab.analysis.stats import Estimate
-from cclab.errors import ScenarioError
+from cclab.errors import ResultError, ScenarioError
 from cclab.scenario import Dumbbell, Flow, Scenario
 from cclab.sweep import Study
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 Mix = tuple[tuple[str, int], ...]  # laws and how many flows of each
 _OPTIONS = ("rate", "rtt", "buffer", "queue", "flows", "against", "duration", "seeds", "within")
+_QUESTION = "question.json"
 WITHIN = 0.02  # what is less apart is called the same
 
 
@@ -116,9 +119,10 @@ class Question:
             warmup=self.warmup,
             network=Dumbbell(rate=self.rate, rtt=self.rtt, queue=queue),
             flows=[self._flow(self.a, 1)],
+            record={"samples": "100 ms"},
         )
         points = {name: {"flows": [self._flow(*part) for part in mix]} for name, mix in self.mixes().items()}
-        return Study(scenario).vary({"mix": points}).replicate(self.seeds)
+        return Study(scenario, keep="samples").vary({"mix": points}).replicate(self.seeds)
 
     def _flow(self, law: str, count: int) -> Flow:
         more = {"ecn": True} if self.ecn else {}
@@ -325,50 +329,103 @@ class Answer:
 
     def trade(self) -> Chart:
         """Goodput against time in the queue, a point for each run, and the ellipse that holds 95 % of such runs."""
-        import numpy as np
-        from matplotlib.patches import Ellipse
-
-        from cclab.analysis.plots import Chart, look, styled
+        from cclab.analysis import figures
 
         n = self.question.flows
         mixes: list[Mix] = [((law, count),) for count in dict.fromkeys((1, n)) for law in self._laws()]
+        points = {
+            called(mix): (
+                [1e3 * x for x in self.values(mix, "queue_s")],
+                [x / 1e6 for x in self.values(mix, "total_bps")],
+            )
+            for mix in mixes
+        }
+        return figures.trade(points, "Mean time in the queue (ms)", "Goodput of all flows (Mbit/s)")
+
+    def heat(self) -> Chart:
+        """Who takes what from whom: of each law's one flow beside others of each law, its share and its Harm."""
+        import numpy as np
+
+        from cclab.analysis import figures
+        from cclab.analysis.plots import Chart, styled
+
+        laws, n, mixes = self._laws(), self.question.flows, self.question.mixes()
+        share, harm = (np.full((len(laws), len(laws)), np.nan) for _ in range(2))
+        for (i, one), (j, other) in itertools.product(enumerate(laws), enumerate(laws)):
+            mix: Mix = ((one, 1), (other, n - 1))
+            if one == other:
+                share[i, j], harm[i, j] = 100 / n, self.harm(one, one).value
+            elif called(mix) in mixes:
+                share[i, j] = 100 * self.estimate(mix, "share", one, most=1.0).value
+                harm[i, j] = self.harm(other, one).value
         with styled():
-            chart = Chart(6.4, 4.0)
-            axes = chart.subplots()
-            for i, mix in enumerate(mixes):
-                style = look(i)
-                x = np.array(self.values(mix, "queue_s")) * 1e3
-                y = np.array(self.values(mix, "total_bps")) / 1e6
-                marker = "o" if mix[0][1] == 1 else "s"
-                axes.scatter(x, y, s=14, color=style["color"], marker=marker, label=called(mix), zorder=3)
-                if len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
-                    values, vectors = np.linalg.eigh(np.cov(x, y))
-                    width, height = 2 * np.sqrt(5.991 * np.maximum(values, 0))  # chi-squared, 2 degrees, 95 %
-                    angle = float(np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0])))
-                    axes.add_patch(
-                        Ellipse(
-                            (x.mean(), y.mean()), width, height, angle=angle, fill=False, color=style["color"], lw=0.8
-                        )
-                    )
-            axes.set_xlim(left=0)
-            axes.set_xlabel("Mean time in the queue (ms); less is better")
-            axes.set_ylabel("Goodput of all flows (Mbit/s)")
-            axes.margins(x=0.05, y=0.15)
-            chart.legend_below()
+            chart = Chart(7.2, 1.6 + 0.45 * len(laws))
+            axes = chart.subplots(1, 2)
+            names = [f"{n - 1} {law}" for law in laws], [f"1 {law}" for law in laws]
+            figures.heat(chart, axes[0], share, names[1], names[0], "Share of the one (%)", 0.0, 100.0)
+            figures.heat(chart, axes[1], harm, names[1], names[0], "Harm to the others", 0.0, 1.0)
+            for on in axes:
+                on.set_xlabel("beside")
         return chart
 
+    def delays(self) -> dict[str, Any]:
+        """RTT samples after the warm-up in ms, of each law in every mixture, all runs together."""
+        import numpy as np
+
+        found: dict[str, Any] = {}
+        for mix, result in self._results():
+            for law, count in mix:
+                of = result.samples.filter(pl.col("time_s") >= result.warmup_s)
+                of = of.join(result.flows.select("cc", flow="label"), on="flow").filter(pl.col("cc") == law)
+                name = called(mix) if len(mix) == 1 else f"{count} {law} in {called(mix)}"
+                found.setdefault(name, []).append(of["rtt_s"].to_numpy() * 1e3)
+        return {name: np.concatenate(of) for name, of in found.items()}
+
+    def delay_cdf(self) -> Chart:
+        """Cumulative distribution of the RTT samples of each law among its own; milliseconds."""
+        from cclab.analysis import figures
+
+        own = {called(((law, self.question.flows),)) for law in self._laws()}
+        return figures.cdf({k: x for k, x in self.delays().items() if k in own}, "Round-trip time (ms)")
+
+    def delay_box(self) -> Chart:
+        """Box plots of the RTT samples of each law in every mixture; milliseconds."""
+        from cclab.analysis import figures
+
+        return figures.boxes(self.delays(), "Round-trip time (ms)")
+
+    def convergence(self) -> Chart:
+        """How long it took until all flows of a mixture were near an equal share, a point for each run."""
+        from cclab.analysis import figures, metrics
+
+        found: dict[str, list[float]] = {}
+        for mix, result in self._results():
+            if sum(count for _, count in mix) == self.question.flows:
+                found.setdefault(called(mix), []).append(metrics.convergence_time_s(result))
+        return figures.dots(found, "Time to an equal share ± 20 % (s)")
+
     def over_time(self) -> dict[str, Result]:
-        """One run each with samples, of the first seed: one law beside the other, and beside the incumbent."""
+        """A run each, of the first seed: one law beside the other, and beside the incumbent."""
         q = self.question
         pairs = [(q.b, q.a)] + [(law, q.against) for law in (q.a, q.b) if q.against not in (None, law, q.a, q.b)]
-        base = Scenario.from_toml(self.study.scenario_toml())
-        found = {}
-        for one, other in pairs:
-            mix: Mix = ((one, 1), (str(other), q.flows - 1))
-            flows = [q._flow(*part) for part in mix]
-            scenario = base.replace({"flows": flows, "record": {"samples": "100 ms"}, "name": called(mix)})
-            found[called(mix)] = scenario.run(seed=self.study.seeds[0])
-        return found
+        wanted = [called(((one, 1), (str(other), q.flows - 1))) for one, other in pairs]
+        names = list(q.mixes())
+        return {name: self.study.result(names.index(name)) for name in wanted}
+
+    def figures(self) -> dict[str, Chart]:
+        """Every figure, by name."""
+        charts = {
+            "shares": self.shares(), "heatmap": self.heat(), "trade": self.trade(), "delay-cdf": self.delay_cdf(),
+            "delay-box": self.delay_box(), "convergence": self.convergence(),
+        }  # fmt: skip
+        for i, result in enumerate(self.over_time().values()):
+            charts[f"throughput-{i}"] = result.plot.throughput()
+        return charts
+
+    def _results(self) -> Iterator[tuple[Mix, Result]]:
+        for point, mix in enumerate(self.question.mixes().values()):
+            for replication in range(len(self.study.seeds)):
+                yield mix, self.study.result(point, replication)
 
     def _laws(self) -> list[str]:
         q = self.question
@@ -391,12 +448,39 @@ def ask(
     Raises:
         ScenarioError, StudyError: a quantity or a law is not allowed.
     """
-    study = question.study().run(out, progress=progress)
+    return _answered(question, question.study().run(out, progress=progress))
+
+
+def _answered(question: Question, study: Study) -> Answer:
     failed = study.status()["failed"]
     remarks = [f"{failed} runs failed and are left out."] if failed else []
     laws = dict.fromkeys(law for law in (question.a, question.b, question.against) if law is not None)
     remarks += [f"Not validated of {law}: {x}" for law in laws for x in registry.validated("algorithms", law)["lacks"]]
     return Answer(question, study, remarks)
+
+
+def keep(answer: Answer, folder: Path) -> None:
+    """Keep what was asked beside the store of the runs, for `load`."""
+    folders.write_text(folder / _QUESTION, json.dumps(asdict(answer.question), indent=1) + "\n")
+
+
+def is_kept(folder: Path) -> bool:
+    """Whether an answer was kept there."""
+    return (folder / _QUESTION).is_file()
+
+
+def load(folder: str | Path) -> Answer:
+    """The answer that `cclab compare LAW LAW --out` kept.
+
+    Raises:
+        ResultError: the folder has none, or not the runs.
+    """
+    place = Path(folder)
+    try:
+        question = Question(**json.loads((place / _QUESTION).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        raise ResultError(f"{place}: no answer of `cclab compare LAW LAW --out` is kept there") from None
+    return _answered(question, Study.load(place / "runs"))
 
 
 def _than(relative: Estimate, what: str, a: str, b: str, within: float) -> str:

@@ -175,7 +175,7 @@ def test_formulas_as_reference_lines(result):
     chart = result.plot.throughput().reference({"capacity": 10.0, "half of it, rising": lambda t: 5 + t})
     (axes,), (legend,) = chart.axes, chart.legends
     words = [text.get_text() for text in legend.get_texts()]
-    assert words == ["cubic-1", "cubic-2", "reno-1", "capacity", "half of it, rising"]
+    assert words == ["cubic-1", "cubic-2", "reno-1", "capacity, bottleneck", "capacity", "half of it, rising"]
     flat, rising = axes.lines[-2:]
     assert set(flat.get_ydata()) == {10.0}
     assert rising.get_ydata() == pytest.approx(5 + rising.get_xdata())

@@ -30,7 +30,8 @@ def test_a_page_with_every_point_and_figure(swept):
     assert parsed.open == []
     assert "<b>buffers" not in text
     assert "6 points, 3 replications each: 18 of 18 runs are finished" in text
-    assert text.count('<figure id="figure-') == 5
+    # five metrics, goodput and share of each flow beside either law, goodput and delay
+    assert text.count('<figure id="figure-') == 10
     assert "cclab sweep study.toml --out sweep" in text
     assert len(study) == len(cclab.Study.load(place)) == 18  # a page in its folder does the store no harm
     study.run(out=place)

@@ -87,7 +87,7 @@ def test_vegas_yields_to_cubic_in_a_deep_buffer(tmp_path: Path, capsys: pytest.C
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "cubic or vegas?" in page
     assert lack in page
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 7
     again = page.partition("Run it again")[2]
     assert "cclab compare cubic vegas" in again
     assert "--seeds 3" in again

@@ -26,7 +26,7 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyArrowPatch, StepPatch
-from matplotlib.ticker import FixedLocator
+from matplotlib.ticker import FixedLocator, LogFormatter, LogFormatterMathtext
 
 from cclab import folders
 from cclab.errors import ResultError
@@ -97,6 +97,13 @@ def styled() -> AbstractContextManager[None]:
     return mpl.rc_context(STYLE)
 
 
+class _PlainLog(LogFormatter):
+    """Ticks of a logarithmic axis as plain numbers: text is text here, and a formula would be printed as written."""
+
+    def _num_to_string(self, x: float, _low: float, _high: float) -> str:
+        return f"{x:g}"
+
+
 class Chart(Figure):
     """A matplotlib figure that can be saved by file name and shows itself in notebooks."""
 
@@ -132,13 +139,19 @@ class Chart(Figure):
         if named:
             for columns in range(min(len(named), 4), 0, -1):  # as many as there is room for
                 made = self.legend(list(named.values()), list(named), loc="outside lower center", ncols=columns)
-                over = made.get_window_extent().width / (0.98 * self.bbox.width)
-                if over <= 1:
+                if self._over(made) <= 1:
                     return
                 if columns > 1:
                     made.remove()
-            for text in made.get_texts():
-                text.set_fontsize(STYLE["font.size"] / over)
+            size = float(STYLE["font.size"])
+            while (over := self._over(made)) > 1 and size > 1:
+                size /= max(over, 1.02)
+                for text in made.get_texts():
+                    text.set_fontsize(size)
+
+    def _over(self, legend: Any) -> float:
+        """How wide a legend is, relative to the room."""
+        return float(legend.get_window_extent().width / (0.98 * self.bbox.width))
 
     def reference(self, lines: Mapping[str, float | Callable[[Any], Any]], axes: int = 0) -> Chart:
         """Draw formulas as dashed grey lines, and name them in the legend.
@@ -183,6 +196,7 @@ class Chart(Figure):
             `axes`: labels `x` and `y` of each; `series`: `name`, index of its `axes`, and `points`, each the place in
             the SVG (x, y), then the values (x, y) and the ends of an interval in y where it has one.
         """
+        self._plain_ticks()
         with styled():
             self.draw_without_rendering()
         axes = [{"x": one.get_xlabel() or self._shared(one, "x"), "y": one.get_ylabel()} for one in self.axes]
@@ -192,6 +206,14 @@ class Chart(Figure):
             on: Any = next((a.axes for a in map(_first, artists) if a.axes is not None), None)
             named.append({"name": name, "axes": 0 if on is None else self.axes.index(on), "points": points})
         return {"axes": axes, "series": named}
+
+    def _plain_ticks(self) -> None:
+        """No tick is written as a formula."""
+        for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
+            if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
+                axis.set_major_formatter(_PlainLog())
+            if isinstance(was := axis.get_minor_formatter(), LogFormatterMathtext):
+                axis.set_minor_formatter(_PlainLog(labelOnlyBase=False, minor_thresholds=was.minor_thresholds))
 
     def _shared(self, axes: Axes, which: str) -> str:
         """The label of the axis that panels above each other share."""
@@ -204,7 +226,7 @@ class Chart(Figure):
             inside = {part for container in axes.containers for part in _parts(container)}
             drawn: list[Any] = [a for a in (*axes.lines, *axes.collections, *axes.patches) if a not in inside]
             for one in (*axes.containers, *drawn):
-                label = str(one.get_label())
+                label = str(one.get_label() or "")
                 if label and not label.startswith("_"):
                     named.setdefault(label, []).append(one)
                 elif isinstance(one, Line2D) and np.size(one.get_xdata()) > 2 and one not in self._told:
@@ -246,6 +268,7 @@ class Chart(Figure):
 
     def _render(self, kind: str) -> bytes:
         out = io.BytesIO()
+        self._plain_ticks()
         self._tag()
         dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
         with styled():
@@ -356,7 +379,8 @@ class Plots:
     ) -> Chart:
         """Goodput over time: payload delivered in order, averaged over bins; Mbit/s.
 
-        Behind it stands what links could send that follow a trace, if any of the flows crosses one.
+        Behind it stands what the links could send: of those that follow a trace and are on the way of the flows, else
+        of the busiest one.
 
         Args:
             bin_s: Length of a bin; `None` takes a hundredth of what is shown, but no less than the time between
@@ -387,6 +411,15 @@ class Plots:
                     {"color": "#dfe3e8", "fill": True} if number == 0 else {"color": "#8a94a0", "linewidth": 0.8}
                 )
                 axes.stairs(trace.capacity_bps(edges) / 1e6, edges, zorder=0.5, label=f"capacity, {name}", **grey)
+            if not axes.patches or not any(str(p.get_label()).startswith("capacity") for p in axes.patches):
+                constant(axes)
+
+        def constant(axes: Axes) -> None:
+            busy = self._result.links.filter(pl.col("rate_bps").is_finite() & pl.col("utilisation").is_finite())
+            of = busy.sort("utilisation", descending=True, maintain_order=True).head(1).to_dicts()
+            if of and abs(of[0]["capacity_bps"] - of[0]["rate_bps"]) <= 1e-6 * of[0]["rate_bps"]:
+                flat: Any = {"color": "#8a94a0", "linewidth": 1, "linestyle": (0, (5, 2)), "zorder": 0.5}
+                axes.axhline(of[0]["rate_bps"] / 1e6, label=f"capacity, {of[0]['name']}", **flat)
 
         return self._lines(table, "flow", f"Goodput (Mbit/s), mean over {_seconds(width)}", start_s, draw, capacity)
 
@@ -408,6 +441,78 @@ class Plots:
             trace = traces.of(texts[name])
             if trace.at_ms is not None or trace.rates_bps is not None:
                 yield link, trace
+
+    # Distributions and trades.
+
+    def _delays(self, flows: Sequence[str] | None = None) -> dict[str, Any]:
+        """RTT samples of each flow after the warm-up, in ms; of many flows by law."""
+        table = self._samples("samples", "flow", self._result.warmup_s, None, flows)
+        laws = dict(zip(self._result.flows["label"], self._result.flows["cc"], strict=True))
+        order = [name for name in self._result.flows["label"] if name in set(table["flow"].unique())]
+        found: dict[str, list[Any]] = {}
+        parts = {str(name): of["rtt_s"].to_numpy() * 1e3 for (name,), of in table.group_by("flow")}
+        for name in order:
+            found.setdefault(name if len(order) <= _MOST_LINES else laws[name], []).append(parts[name])
+        return {name: np.concatenate(of) for name, of in found.items()}
+
+    def delay_cdf(self, flows: Sequence[str] | None = None) -> Chart:
+        """Cumulative distribution of the RTT samples of each flow, from the end of the warm-up on; milliseconds."""
+        from cclab.analysis import figures
+
+        return figures.cdf(self._delays(flows), "Round-trip time (ms)")
+
+    def delay_box(self, flows: Sequence[str] | None = None) -> Chart:
+        """Box plots of the RTT samples of each flow, from the end of the warm-up on; milliseconds."""
+        from cclab.analysis import figures
+
+        return figures.boxes(self._delays(flows), "Round-trip time (ms)")
+
+    def trade(self) -> Chart:
+        """Goodput against the 95th percentile of the one-way delay: a point for each flow, colours are laws."""
+        from cclab.analysis import figures
+
+        of = self._result.flows.filter(pl.col("cc") != "udp")
+        points = {
+            str(law): (part["owd_p95_s"].to_numpy() * 1e3, part["goodput_bps"].to_numpy() / 1e6)
+            for (law,), part in of.group_by("cc", maintain_order=True)
+        }
+        return figures.trade(points, "One-way delay, 95th percentile (ms)", "Goodput (Mbit/s)")
+
+    def convergence(self, delta: float = 0.2, k: int = 5, window_s: float = 1.0) -> Chart:
+        """Shares of the goodput over time, and from when on every flow is within (1 ± δ) of an equal one.
+
+        Args:
+            delta: δ.
+            k: Windows on end.
+            window_s: Length of a window.
+        """
+        from cclab.analysis import metrics
+
+        flows = self._result.flows.filter(pl.col("cc") != "udp")
+        starts = flows["start_s"].to_numpy()
+        entry = float(starts.max())
+        took = metrics.convergence_time_s(self._result, delta=delta, k=k, window_s=window_s)
+        times, rates = metrics.rate_series(self._result, window_s)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = rates / rates.sum(axis=0) * 100
+        with styled():
+            chart = Chart()
+            axes = chart.add_subplot()
+            for i, name in enumerate(flows["label"][:_MOST_LINES]):
+                axes.step(times, shares[i], where="post", label=name, **look(i))
+            equal = 100 / flows.height
+            band: Any = {"color": "#e8ebee", "linewidth": 0, "zorder": 0}
+            axes.axhspan(equal * (1 - delta), equal * (1 + delta), label=f"an equal share ± {delta:.0%}", **band)
+            told = f"converged after {took:.4g} s" if np.isfinite(took) else "did not converge"
+            if np.isfinite(took):
+                axes.axvline(entry + took, color="#666666", linestyle="--", linewidth=1, label=told)
+            axes.set_xlim(0, float(times[-1] + window_s))
+            axes.set_ylim(0, 100)
+            axes.set_xlabel("Time (s)")
+            axes.set_ylabel(f"Share of the goodput (%), over {_seconds(window_s)}")
+            axes.set_title(f"{self._result.name}, seed {self._result.seed}: {told}", color="#555555")
+            chart.legend_below()
+        return chart
 
     def queue(self, start_s: float = 0.0, end_s: float | None = None, links: Sequence[str] | None = None) -> Chart:
         """What waits at the busiest queues over time, the limit as a line.

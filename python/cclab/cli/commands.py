@@ -16,8 +16,9 @@ from cclab.cli.compare import compare
 from cclab.cli.emulate import emulate
 from cclab.cli.live import live
 from cclab.cli.model import model
+from cclab.cli.plot import plot
 from cclab.cli.trace import trace
-from cclab.errors import ResultError, ScenarioError, StudyError
+from cclab.errors import ScenarioError, StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
@@ -300,22 +301,7 @@ def report(folder: Path) -> None:
     click.echo(str(write_report(folder)))
 
 
-@cli.command(short_help="Draw figures from a kept result.")
-@click.argument("folder", type=_FOLDER)
-@click.option("--format", "kind", type=click.Choice(["svg", "pdf", "png"]), default="svg", help="Default svg.")
-@click.option("--out", type=_FOLDER, help="Where to (default FOLDER/plots).")
-def plot(folder: Path, kind: str, out: Path | None) -> None:
-    """Draw window, goodput, RTT and queue over time from what `run --out` left in FOLDER."""
-    from cclab.results import Result
-
-    charts = Result.load(folder).plot.all()
-    if not charts:
-        raise ResultError(f'{folder}: nothing was sampled; put record = {{ samples = "10 ms" }} into the scenario')
-    place = out or folder / "plots"
-    place.mkdir(parents=True, exist_ok=True)
-    for name, chart in charts.items():
-        chart.save(place / f"{name}.{kind}")
-        click.echo(str(place / f"{name}.{kind}"))
+cli.add_command(plot)
 
 
 @cli.command(short_help="Run a study: a scenario with parameters varied and replications.")

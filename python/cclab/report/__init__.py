@@ -35,7 +35,7 @@ _HERE = Path(__file__).parent
 
 
 def write_report(folder: Path, schema: str | None = None) -> Path:
-    """Write `report.html` into a folder of `run --out`, `reproduce` or `sweep`.
+    """Write `report.html` into a folder of `run --out`, `reproduce`, `sweep` or `compare LAW LAW --out`.
 
     Args:
         folder: Where the result is.
@@ -47,8 +47,11 @@ def write_report(folder: Path, schema: str | None = None) -> Path:
     Raises:
         ResultError: the folder is neither, or not whole.
     """
+    from cclab import versus
     from cclab.sweep.store import is_store
 
+    if schema is None and versus.is_kept(folder):
+        return write_versus(versus.load(folder), folder)
     if schema is None and is_store(folder):
         folders.write_text(folder / PAGE, _sweep_page(folder))
         return folder / PAGE
@@ -161,10 +164,9 @@ def _sweep_page(folder: Path) -> str:
             place = columns.index(f"|{sweep.COMPLETION.label}") + 1
             columns = [*columns[:place], f"|{heading}", *columns[place:]]
             rows = [[*row[:place], cell, *row[place:]] for row, cell in zip(rows, cells.values(), strict=True)]
-    one = "One run" if len(study.seeds) == 1 else f"Mean of {len(study.seeds)} runs and 95 % interval (Student's t)"
     figures = [
-        _figure(name, title, f"{one} at each point.", chart.svg(), chart.series(), data.write_csv().encode())
-        for name, title, chart, data in sweep.figures(frame, study.parameters, metrics)
+        _figure(name, title, text, chart.svg(), chart.series(), None if data is None else data.write_csv().encode())
+        for name, title, text, chart, data in sweep.charts(study, frame, metrics)
     ]
     failures = [
         {"point": ", ".join(str(row[p]) for p in study.parameters), "seed": row["seed"], "error": row["error"]}
@@ -226,6 +228,21 @@ def write_comparison(found: Compared, folder: Path) -> Path:
     return folder / PAGE
 
 
+_VERSUS = {
+    "shares": ("Who takes what", "Mean share of the goodput of one flow, and its 95 % interval."),
+    "heatmap": ("Each beside each", "Means. Harm is (solo − mixed) / solo of the goodput of those in the columns, solo "
+                "being the same flows without the one in the row; on the diagonal one more of their own joins them."),
+    "trade": ("Goodput and delay", "A point is a run; an ellipse holds 95 % of such runs, if they are normally "
+              "distributed."),
+    "delay-cdf": ("Round-trip times of each among its own", "Samples of all runs, from the end of the warm-up on."),
+    "delay-box": ("Round-trip times in every mixture", "Samples of all runs, from the end of the warm-up on."),
+    "convergence": (
+        "Time to convergence",
+        "From the last flow's start until each is within 20 % of an equal share for five seconds; a point is a run.",
+    ),
+}  # fmt: skip
+
+
 def write_versus(answer: Answer, folder: Path) -> Path:
     """Write the page of two congestion controls beside each other, and its table; the store of the runs is beside it.
 
@@ -233,7 +250,9 @@ def write_versus(answer: Answer, folder: Path) -> Path:
         ResultError: the folder holds something else.
         OSError: it cannot be written.
     """
-    ours = {"runs", "runs.csv", PAGE}
+    from cclab import versus
+
+    ours = {"runs", "runs.csv", "question.json", "plots", PAGE}
     if folder.exists() and (others := sorted({p.name for p in folder.iterdir()} - ours)):
         raise ResultError(f"{folder}: holds something that is no comparison ({others[0]}); name another folder")
     folder.mkdir(parents=True, exist_ok=True)
@@ -242,13 +261,9 @@ def write_versus(answer: Answer, folder: Path) -> Path:
     for above, row in pairwise(rows):  # each names its mixture: rows can be sorted
         row[0] = row[0] or above[0]
     one = f"One run (n = 1, seed {answer.study.seeds[0]}), so there is no interval."
-    charts = [
-        ("shares", "Who takes what", "Mean share of the goodput of one flow, and its 95 % interval.", answer.shares()),
-        ("trade", "Goodput and delay", "A point is a run; an ellipse holds 95 % of such runs, if they are normally "
-         "distributed.", answer.trade()),
-    ]  # fmt: skip
-    for number_, (mix, result) in enumerate(answer.over_time().items()):
-        charts.append((f"rate-{number_}", f"Over time: {mix}", one, result.plot.throughput(start_s=0.0)))
+    drawn, over_time = answer.figures(), list(answer.over_time())
+    told = _VERSUS | {f"throughput-{i}": (f"Over time: {mix}", one) for i, mix in enumerate(over_time)}
+    charts = [(name, *told[name], chart) for name, chart in drawn.items()]
     page = _render(
         "versus.html.j2", title=f"{question.a} or {question.b}?", answer=answer, question=question, rows=rows,
         headings=headings,
@@ -256,6 +271,7 @@ def write_versus(answer: Answer, folder: Path) -> Path:
         runs_uri=_data_uri(data, "text/csv"), scenario=answer.study.scenario_toml(), seeds=answer.study.seeds,
         again=question.command(), version=results.versions()["cclab"],
     )  # fmt: skip
+    versus.keep(answer, folder)
     folders.write_bytes(folder / "runs.csv", data)
     folders.write_text(folder / PAGE, page)
     return folder / PAGE

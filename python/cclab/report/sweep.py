@@ -2,57 +2,46 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cclab.analysis import stats
-from cclab.analysis.metrics import connections as connections_of
-from cclab.analysis.metrics import total_goodput_bps, were_together, without_tunnels
-from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.plots import Chart
+from cclab.analysis.studies import (
+    COMPLETION,
+    FLOW,
+    METRICS,
+    OF_FLOWS,
+    SHARE,
+    Metric,
+    axis,
+    figures,
+    flows_of,
+    of_study,
+    per_run,
+)
 from cclab.sweep import Study
 
-_MOST_LINES = 7
-_MOST_FIGURES = 24
-_MOST_FLOWS = 4  # that have a column of their own
-_SAME_FOR_ALL_RUNS = ("replication", "seed")
-# Units by what they measure; the factor takes a value to the first of its kind.
-_UNITS = (
-    {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
-    {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12},
-    {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 2.0**20, "GiB": 2.0**30},
-    {"BDP": 1.0},
-    {"packets": 1.0, "packet": 1.0},
-    {"%": 1.0},
-    {"": 1.0},
-)
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A figure of a run: its column, its name with unit, the factor that gives it that unit, and the most it can be."""
-
-    column: str
-    label: str
-    scale: float = 1.0
-    most: float = math.inf
-
-
-METRICS = (
-    Metric("goodput_bps", "Goodput of all connections (Mbit/s)", 1e-6),
-    Metric("utilisation", "Utilisation (%)", 100.0, 1.0),
-    Metric("jain", "Jain's index", 1.0, 1.0),
-    Metric("queue_s", "Mean time in the queue (ms)", 1e3),
-    Metric("loss", "Packets dropped or lost (%)", 100.0, 1.0),
-)
-COMPLETION = Metric("fct_s", "Completion time (s)")
+__all__ = [
+    "COMPLETION",
+    "METRICS",
+    "Metric",
+    "axis",
+    "charts",
+    "completion",
+    "definitions",
+    "early",
+    "figures",
+    "flows_of",
+    "identical",
+    "per_run",
+    "table",
+]  # fmt: skip
 QUANTILES = (0.5, 0.95)  # of completion times over all transfers of a point
 
 
@@ -69,54 +58,11 @@ def identical(study: Study) -> int:
 def definitions(study: Study) -> list[tuple[str, str, str]]:
     """What each value of what is varied sets in the scenario: its name, the value, and paths with their values."""
     made = []
-    for axis in study.axes:
-        for values, changes in zip(axis.values, axis.changes, strict=True):
+    for direction in study.axes:
+        for values, changes in zip(direction.values, direction.changes, strict=True):
             sets = "\n".join(f"{path} = {json.dumps(value, ensure_ascii=False)}" for path, value in changes.items())
-            made.append((", ".join(axis.names), ", ".join(map(str, values)), sets))
+            made.append((", ".join(direction.names), ", ".join(map(str, values)), sets))
     return made
-
-
-def per_run(study: Study) -> tuple[pl.DataFrame, list[Metric], str]:
-    """One row for each run with every metric, the metrics there are, and the link that they are of: the busiest."""
-    at = [*study.parameters, *_SAME_FOR_ALL_RUNS]
-    flows, links, runs = study.table("flows"), study.table("links"), study.table("runs")
-    connections = of_study(study)
-    busiest = links.group_by("name", maintain_order=True).agg(pl.col("utilisation").fill_nan(None).mean())
-    link = str(busiest.sort("utilisation", descending=True, nulls_last=True, maintain_order=True)["name"][0])
-    warmup_s = pl.col("_warmup_s")
-    total = (
-        connections.join(study.warmups(), on=at)
-        .group_by(at, maintain_order=True)
-        .agg(
-            total_goodput_bps(warmup_s).alias("goodput_bps"), pl.col("fct_s").mean(), _together=were_together(warmup_s)
-        )
-    )
-    of_link = links.filter(pl.col("name") == link).select(
-        *at, "utilisation", queue_s="sojourn_mean_s", loss=(pl.col("drops") + pl.col("losses")) / pl.col("arrived")
-    )
-    frame = runs.select(*at, "jain").join(total, on=at, how="left").join(of_link, on=at, how="left")
-    frame = frame.with_columns(jain=pl.when("_together").then("jain")).drop("_together")
-    unfair = connections.group_by(at).len()["len"].max() == 1 or frame["jain"].null_count() == frame.height
-    metrics = [metric for metric in METRICS if not (unfair and metric.column == "jain")]
-    if connections["fct_s"].is_finite().any():
-        metrics.insert(1, COMPLETION)
-    else:
-        frame = frame.drop("fct_s")
-    labels = flows["label"].unique(maintain_order=True).to_list()
-    if 1 < len(labels) <= _MOST_FLOWS:
-        for label in labels:
-            own = flows.filter(pl.col("label") == label).select(*at, pl.col("goodput_bps").alias(f"goodput of {label}"))
-            frame = frame.join(own, on=at, how="left")
-            copies = "" if label in set(connections["label"]) else ", copies too"
-            metrics.append(Metric(f"goodput of {label}", f"Goodput of {label}{copies} (Mbit/s)", 1e-6))
-    return frame, metrics, link
-
-
-def of_study(study: Study) -> pl.DataFrame:
-    """The connections of all runs."""
-    at = [*study.parameters, *_SAME_FOR_ALL_RUNS]
-    sessions = study.table("sessions") if "sessions" in study.tables() else None
-    return connections_of(without_tunnels(study.table("flows"), study.table("links")), sessions, at)
 
 
 def early(study: Study) -> bool:
@@ -154,78 +100,31 @@ def table(frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric])
     return ["|" * (c in numbers) + c for c in made.columns], [[str(cell) for cell in row] for row in made.rows()]
 
 
-def figures(
-    frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric]
-) -> list[tuple[str, str, Chart, pl.DataFrame]]:
-    """Name, title, chart and data of each figure: a metric over one parameter, a line for each value of the others."""
-    varied = [p for p in parameters if frame[p].n_unique() > 1]
-    if not varied:
-        return []
-    along = max(
-        varied, key=lambda p: (axis(frame[p].unique(maintain_order=True).to_list()) is not None, frame[p].n_unique())
-    )
-    others = [p for p in varied if p != along]
-    # What would be too many lines becomes figures, by the parameters with the fewest values.
-    apart: list[str] = []
-    while others and math.prod(frame[p].n_unique() for p in others) > _MOST_LINES:
-        apart.append(min(others, key=lambda p: frame[p].n_unique()))
-        others.remove(apart[-1])
-    groups = [((), frame)] if not apart else list(frame.group_by(apart, maintain_order=True))
-    made: list[tuple[str, str, Chart, pl.DataFrame]] = []
-    for (place, (values, part)), metric in itertools.product(enumerate(groups), metrics):
-        where = ", ".join(f"{p} = {v}" for p, v in zip(apart, values, strict=True))
-        data = stats.summarise(part, metric.column, [along, *others]).filter(pl.col("n") > 0)
-        if data.height and len(made) < _MOST_FIGURES:
-            name = re.sub(r"[^a-z0-9]+", "-", f"{metric.column}-{place}" if apart else metric.column)
-            title = metric.label + (f", {where}" if where else "")
-            made.append((name, title, _over(data, along, others, metric), data))
-    return made
+def charts(
+    study: Study, frame: pl.DataFrame, metrics: Sequence[Metric]
+) -> list[tuple[str, str, str, Chart, pl.DataFrame | None]]:
+    """Name, title, caption, chart and data of every figure of the page."""
+    n = len(study.seeds)
+    each = "One run at each point." if n == 1 else f"Mean of {n} runs and 95 % interval (Student's t) at each point."
+    whole = [metric for metric in metrics if not metric.column.startswith("goodput of ")]
+    made = [(name, title, each, chart, data) for name, title, chart, data in figures(frame, study.parameters, whole)]
+    flows = flows_of(study)
+    if flows[FLOW].n_unique() > 1:
+        of = figures(flows, [*study.parameters, FLOW], [OF_FLOWS, SHARE])
+        made += [(f"flows-{name}", title, each, chart, data) for name, title, chart, data in of]
+    further = study.plot.all()
+    return [*made, *((name, *TOLD[name], further[name], None) for name in TOLD if name in further)]
 
 
-def axis(values: list[Any]) -> tuple[list[float], str] | None:
-    """Quantities as numbers in the unit of the first; `None` if they are none, or not of one kind."""
-    found = [re.fullmatch(r"\s*([-+0-9.eE]+)\s*([A-Za-zµ/%]*)\s*", str(value)) for value in values]
-    if any(isinstance(value, bool) for value in values) or not all(found):
-        return None
-    units = [match[2] for match in found if match]
-    kind = next((kind for kind in _UNITS if units[0] in kind), None)
-    try:
-        numbers = [float(match[1]) for match in found if match]
-    except ValueError:
-        return None
-    if kind is None or not all(unit in kind for unit in units):
-        return None
-    return [x * kind[u] / kind[units[0]] for x, u in zip(numbers, units, strict=True)], units[0]
-
-
-def _over(data: pl.DataFrame, along: str, others: list[str], metric: Metric) -> Chart:
-    order = data[along].unique(maintain_order=True).to_list()
-    scale = axis(order)
-    numbers, unit = scale or ([float(i) for i in range(len(order))], "")
-    x_of = dict(zip(order, numbers, strict=True))
-    with styled():
-        chart = Chart(6.4, 3.6)
-        axes = chart.add_subplot()
-        lines = [((), data)] if not others else list(data.group_by(others, maintain_order=True))
-        for i, (values, part) in enumerate(lines):
-            x = [x_of[value] for value in part[along]]
-            middle = part["mean"].to_numpy() * metric.scale
-            low, high = (part[end].fill_nan(None).fill_null(part["mean"]).to_numpy() for end in ("low", "high"))
-            ends = np.clip([low, high], 0.0, metric.most) * metric.scale
-            name = ", ".join(map(str, values)) or metric.label
-            sort = sorted(range(len(x)), key=x.__getitem__)
-            bars = np.abs(ends - middle)[:, sort]
-            axes.errorbar([x[k] for k in sort], middle[sort], bars, capsize=2, elinewidth=0.8, marker="o",
-                          markersize=3, label=name, **look(i))  # fmt: skip
-        if scale is None:
-            axes.set_xticks(range(len(order)), [str(value) for value in order])
-        elif min(numbers) > 0 and max(numbers) > 20 * min(numbers):
-            axes.set_xscale("log")
-            axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xlabel(along + (f" ({unit})" if unit else ""))
-        axes.set_ylabel(metric.label)
-        axes.set_ylim(bottom=0)
-        if others:
-            chart.legend_below()
-            chart.supxlabel("line: " + ", ".join(others), fontsize=7, color="#555555", x=0.98, ha="right")
-    return chart
+TOLD = {
+    "heatmap": ("Each pair", "Means over all runs."),
+    "trade": ("Goodput and delay", "A point is a run, the mean of a law's flows; an ellipse, where it is of one "
+              "point of the sweep, holds 95 % of such runs, if they are normally distributed."),
+    "delay-cdf": ("Round-trip times", "Samples of all runs, from the end of the warm-up on."),
+    "delay-box": ("Round-trip times, in short", "The same samples."),
+    "convergence": (
+        "Time to convergence",
+        "From the last flow's start until each is within 20 % of an equal share for five seconds; a point is a run.",
+    ),
+}  # fmt: skip
+"""Title and caption of figures that are not over a factor."""

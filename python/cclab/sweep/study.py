@@ -10,6 +10,7 @@ import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +24,7 @@ from cclab.sweep.plan import Axis, Design, Plan
 if TYPE_CHECKING:
     import polars as pl
 
+    from cclab.analysis.studies import StudyPlots
     from cclab.results import Result
     from cclab.sweep.run import Progress
     from cclab.sweep.store import Store
@@ -426,6 +428,23 @@ class Study:
         x = pl.col(metric).cast(pl.Float64)
         means = rows.group_by(*groups, "replication", maintain_order=True).agg(x.filter(x.is_not_nan()).mean())
         return stats.summarise(means, metric, groups, level)
+
+    @property
+    def keeps_samples(self) -> bool:
+        """Whether each run's whole result is kept."""
+        return self._design.keep == "samples"
+
+    @cached_property
+    def plot(self) -> StudyPlots:
+        """Figures: `.plot.over()`, `.plot.share()`, `.plot.trade()`, `.plot.heatmap()`, `.plot.facets()` and others.
+
+        Raises:
+            ResultError: the study has not been run.
+        """
+        from cclab.analysis.studies import StudyPlots
+
+        self._results()
+        return StudyPlots(self)
 
     def status(self) -> dict[str, int]:
         """How far it is: `points`, `runs`, `finished`, `failed`."""

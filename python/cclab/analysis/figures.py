@@ -1,0 +1,172 @@
+"""Figures that several rooms draw: of a run, of a study, of laws beside each other. Each takes figures by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.patches import Ellipse
+
+from cclab.analysis.plots import Chart, look, styled
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_CHI2 = 5.991  # the 95 % quantile of chi-squared with two degrees of freedom
+_MARKS = "osD^v"
+_MOST_POINTS = 400  # of a distribution's line
+
+
+def trade(points: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str, *, ellipses: bool = True) -> Chart:
+    """What is got against what it costs, a point for each run, and the ellipse that holds 95 % of such runs.
+
+    As Pantheon's (Yan et al., ATC 2018), whose ellipse holds a standard deviation. Three runs or more have an ellipse,
+    if they do not lie on a line.
+
+    Args:
+        points: By name, what it costs and what is got.
+        x: Label of what it costs.
+        y: Label of what is got.
+        ellipses: Whether the points of a name are runs of one thing.
+    """
+    with styled():
+        chart = Chart(6.4, 4.0)
+        axes = chart.add_subplot()
+        for i, (name, given) in enumerate(points.items()):
+            costs, gains = (np.asarray(part, float) for part in given)
+            known = np.isfinite(costs) & np.isfinite(gains)
+            costs, gains = costs[known], gains[known]
+            colour = look(i)["color"]
+            axes.scatter(costs, gains, s=14, color=colour, marker=_MARKS[i // 7 % len(_MARKS)], label=name, zorder=3)
+            if ellipses and (found := ellipse(costs, gains)) is not None:
+                middle, width, height, angle = found
+                line: Any = {"fill": False, "color": colour, "linewidth": 0.8}
+                drawn = axes.add_patch(Ellipse(middle, width, height, angle=angle, **line))
+                chart.name(name, drawn)
+        axes.margins(x=0.08, y=0.15)
+        _from_zero(axes)
+        axes.set_ylim(bottom=max(axes.get_ylim()[0], 0.0))
+        axes.set_xlabel(f"{x}; less is better")
+        axes.set_ylabel(y)
+        chart.legend_below()
+    return chart
+
+
+def ellipse(x: ArrayLike, y: ArrayLike) -> tuple[tuple[float, float], float, float, float] | None:
+    """Middle, width, height and angle in degrees of what holds 95 % of a normal distribution with these moments.
+
+    `None` of fewer than three, and where one of the two does not vary.
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    if len(x) < 3 or not np.ptp(x) > 0 or not np.ptp(y) > 0:
+        return None
+    values, vectors = np.linalg.eigh(np.cov(x, y))
+    width, height = 2 * np.sqrt(_CHI2 * np.maximum(values, 0.0))
+    angle = float(np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0])))
+    return (float(x.mean()), float(y.mean())), float(width), float(height), angle
+
+
+def cdf(samples: Mapping[str, ArrayLike], x: str) -> Chart:
+    """Cumulative distributions, as flent draws them: the share of samples that are at most x."""
+    with styled():
+        chart = Chart(6.4, 3.6)
+        axes = chart.add_subplot()
+        for i, (name, given) in enumerate(samples.items()):
+            values = np.sort(_known(given))
+            if len(values):
+                shares = np.arange(1, len(values) + 1) / len(values)
+                kept = np.unique(np.linspace(0, len(values) - 1, min(len(values), _MOST_POINTS)).astype(int))
+                axes.step(values[kept], shares[kept], where="post", label=name, **look(i))
+        axes.set_ylim(0, 1)
+        axes.set_xlabel(x)
+        axes.set_ylabel("Share of samples at most this")
+        chart.legend_below()
+    return chart
+
+
+def boxes(samples: Mapping[str, ArrayLike], x: str) -> Chart:
+    """Box plots, a row each: median, the middle half, and whiskers from the 5th to the 95th percentile."""
+    with styled():
+        chart = Chart(6.4, 1.2 + 0.36 * max(len(samples), 2))
+        axes = chart.add_subplot()
+        for i, (name, given) in enumerate(samples.items()):
+            values = _known(given)
+            if not len(values):
+                continue
+            ends = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95])
+            colour = look(i)["color"]
+            axes.hlines([i, i], ends[[0, 3]], ends[[1, 4]], color=colour, linewidth=1)
+            axes.barh(i, ends[3] - ends[1], 0.5, ends[1], facecolor=colour, alpha=0.3)
+            (median,) = axes.plot(ends[2], i, "|", color=colour, markersize=13, markeredgewidth=2)
+            chart.name(name, median)
+        axes.set_yticks(range(len(samples)), list(samples))
+        axes.set_ylim(len(samples) - 0.5, -0.5)
+        _from_zero(axes)
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel(f"{x}: median, middle half, 5th to 95th percentile")
+    return chart
+
+
+def heat(chart: Chart, axes: Any, values: NDArray[Any], rows: Sequence[str], columns: Sequence[str],
+         label: str, least: float, most: float) -> None:  # fmt: skip
+    """A matrix of figures as colours, each with its number; what there is not stays white.
+
+    Args:
+        chart: Drawn into.
+        axes: Of it.
+        values: By row and column; NaN is none.
+        rows: Names.
+        columns: Names.
+        label: What the figures are, with the unit.
+        least: The figure of the lightest colour.
+        most: The figure of the darkest.
+    """
+    mesh = axes.pcolormesh(values, cmap="cividis_r", vmin=least, vmax=most, edgecolors="white", linewidth=1)
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            dark = (value - least) / ((most - least) or 1.0) > 0.55
+            axes.text(column + 0.5, row + 0.5, f"{value:.3g}", ha="center", va="center", fontsize=8,
+                      color="white" if dark else "black")  # fmt: skip
+    slanted: Any = {"rotation": 30, "ha": "right"} if sum(map(len, columns)) > 40 else {}
+    axes.set_xticks(np.arange(len(columns)) + 0.5, columns, **slanted)
+    axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
+    axes.set_ylim(len(rows), 0)
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    axes.set_title(label, fontsize=9)
+    chart.colorbar(mesh, ax=axes, shrink=0.85)
+
+
+def dots(times: Mapping[str, ArrayLike], x: str) -> Chart:
+    """A point for each run, a row for each name; runs without an end (infinite) are told beside the row."""
+    with styled():
+        chart = Chart(6.4, 1.2 + 0.36 * max(len(times), 2))
+        axes = chart.add_subplot()
+        names = []
+        for i, (name, given) in enumerate(times.items()):
+            values = np.asarray(given, float)
+            ended = values[np.isfinite(values)]
+            axes.plot(ended, np.full(len(ended), i), "o", color=look(i)["color"], markersize=4, alpha=0.6)
+            if len(ended):
+                (middle,) = axes.plot(
+                    np.median(ended), i, "|", color=look(i)["color"], markersize=15, markeredgewidth=2
+                )
+                chart.name(name, middle)
+            names.append(name if len(ended) == len(values) else f"{name} ({len(ended)} of {len(values)} did)")
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        _from_zero(axes)
+        axes.set_xlabel(f"{x}, bar: median")
+    return chart
+
+
+def _from_zero(axes: Any) -> None:
+    """The axis begins at 0, and what is furthest from it is not at the edge."""
+    axes.autoscale_view()
+    axes.set_xlim(0, 1.04 * axes.get_xlim()[1])
+
+
+def _known(given: ArrayLike) -> NDArray[Any]:
+    values = np.asarray(given, float)
+    return np.asarray(values[np.isfinite(values)])

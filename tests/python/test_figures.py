@@ -1,0 +1,236 @@
+"""The figures of the field: what they show is what the tables say, and a statistic has the value that textbooks give."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cclab
+from cclab import ResultError, UnknownNameError, metrics, versus
+from cclab.analysis import figures, studies
+from cclab.analysis.plots import Chart, styled
+
+DEPTHS = ["0.5 BDP", "1 BDP", "2 BDP"]
+
+
+@pytest.fixture(scope="module")
+def study(small, tmp_path_factory):
+    """Two flows of two laws each, over three depths of the buffer, with samples."""
+    flows = [{"cc": "cubic", "start_jitter": "50 ms"}, {"cc": "reno", "start_jitter": "50 ms"}]
+    base = small.replace({"flows": flows, "warmup": "500 ms", "record": {"samples": "20 ms"}})
+    laws = ["cubic", "reno"]
+    made = cclab.Study(base, keep="samples").vary(
+        {"network.queue.limit": DEPTHS, "flows.0.cc": laws, "flows.1.cc": ["reno", "vegas"]}
+    )
+    return made.replicate(3).run(tmp_path_factory.mktemp("figures") / "s")
+
+
+def drawn(chart: Chart) -> dict[str, list[list[float]]]:
+    return {one["name"]: [point[2:] for point in one["points"]] for one in chart.series()["series"]}
+
+
+def words(chart: Chart) -> list[str]:
+    return [text.get_text() for legend in chart.legends for text in legend.get_texts()]
+
+
+def test_an_ellipse_holds_95_of_100_of_a_normal_distribution():
+    rng = np.random.Generator(np.random.PCG64(1))
+    points = rng.multivariate_normal([3.0, -1.0], [[2.0, 1.2], [1.2, 1.0]], size=40_000)
+    (x, y), width, height, angle = figures.ellipse(*points.T)
+    turn = np.radians(angle)
+    (c, d), centred = (np.cos(turn), np.sin(turn)), points - [x, y]
+    along = np.column_stack([centred @ [c, d], centred @ [-d, c]])
+    inside = (2 * along[:, 0] / width) ** 2 + (2 * along[:, 1] / height) ** 2 <= 1
+    assert inside.mean() == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 40_000))
+    assert figures.ellipse([1, 2], [1, 2]) is None
+    assert figures.ellipse([1, 1, 1], [1, 2, 3]) is None
+
+
+def test_boxes_and_distributions_are_quantiles():
+    values = np.arange(101.0)  # the q-quantile is 100 q
+    chart = figures.boxes({"a": values, "none": [np.nan]}, "x (ms)")
+    (axes,) = chart.axes
+    (box,) = axes.patches
+    assert (box.get_x(), box.get_x() + box.get_width()) == (25.0, 75.0)
+    assert drawn(chart)["a"] == [[50.0, "a"]]
+    (whiskers,) = axes.collections
+    assert [[float(x) for x in s[:, 0]] for s in whiskers.get_segments()] == [[5.0, 25.0], [75.0, 95.0]]
+    points = drawn(figures.cdf({"a": np.arange(1.0, 11.0)}, "x (ms)"))["a"]
+    assert points[4] == [5.0, 0.5]
+    assert points[-1] == [10.0, 1.0]
+
+
+def test_no_tick_is_a_formula():
+    with styled():
+        chart = Chart()
+        axes = chart.add_subplot()
+        axes.plot([1, 2, 3], [0.2, 0.35, 0.5], label="a")
+        axes.set_yscale("log")
+        axes.set_xscale("log")
+    chart.svg()
+    labels = [t.get_text() for t in (*axes.get_yticklabels(which="both"), *axes.get_xticklabels(which="both"))]
+    assert any(labels)
+    assert not any("$" in label or "math" in label for label in labels)
+
+
+def test_no_legend_is_wider_than_its_figure():
+    for names in (["a", "b"], ["a rather long name of a line " * 2] * 1 + ["short"], ["x" * 150]):
+        with styled():
+            chart = Chart()
+            for i, name in enumerate(names):
+                chart.gca().plot([0, 1], [i, i], label=name)
+            chart.legend_below()
+        chart.draw_without_rendering()
+        (legend,) = chart.legends
+        box = legend.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= chart.bbox.width
+        assert words(chart) == names
+
+
+def test_capacity_stands_behind_the_rate(result):
+    chart = result.plot.throughput()
+    assert {y for _, y in drawn(chart)["capacity, bottleneck"]} == {10.0}  # Mbit/s, as the scenario says
+
+
+def test_shares_over_the_depth_of_a_buffer_add_up(study):
+    data = study.plot._flows
+    sums = data.group_by(*study.parameters, "seed").agg(pl.col("share").sum())["share"]
+    assert sums.to_numpy() == pytest.approx(1.0)
+    chart = study.plot.share()
+    (axes,) = chart.axes
+    assert axes.get_xlabel() == "network.queue.limit (BDP)"
+    shown = drawn(chart)
+    of = data.filter(
+        pl.col("flow") == "reno-1", pl.col("network.queue.limit") == "2 BDP", pl.col("flows.0.cc") == "cubic"
+    )
+    x, y, *_ = shown["reno-1, cubic, reno"][-1]
+    assert x == 2.0
+    assert y == pytest.approx(100 * of["share"].mean(), rel=1e-4)
+
+
+def test_names_are_not_joined_and_quantities_are(study):
+    names = study.plot.over("jain", "flows.0.cc").axes[0]
+    assert {line.get_linestyle() for line in names.lines if len(line.get_xdata()) == 2} == {"None"}
+    assert [t.get_text() for t in names.get_xticklabels()] == ["cubic", "reno"]
+    assert names.get_ylim()[1] <= 1.03
+    joined = study.plot.over("jain", "network.queue.limit").axes[0]
+    assert "-" in {line.get_linestyle() for line in joined.lines if len(line.get_xdata()) == 3}
+
+
+def test_panels_for_two_factors(study):
+    chart = study.plot.facets("flows.0.cc", "flows.1.cc")
+    assert len(chart.axes) == 4
+    assert [axes.get_title(loc="left") for axes in chart.axes][:2] == [
+        "flows.0.cc = cubic\nflows.1.cc = reno", "flows.0.cc = cubic\nflows.1.cc = vegas",
+    ]  # fmt: skip
+    assert set(words(chart)) == {"cubic-1", "reno-1", "vegas-1", "reno-2"}  # flows of one scenario lie over each other
+
+
+def test_a_heat_map_has_the_mean_of_each_pair(study):
+    chart = study.plot.heatmap("flows.1.cc", "flows.0.cc")
+    maps = [axes for axes in chart.axes if axes.get_xlabel() == "flows.1.cc"]
+    assert len(maps) == len(DEPTHS)
+    flows = study.plot._flows.filter(pl.col("network.queue.limit") == "0.5 BDP")
+    pair = flows.filter(pl.col("flows.0.cc") == "cubic", pl.col("flows.1.cc") == "vegas", pl.col("flow") == "cubic-1")
+    cells = {(t.get_position()): t.get_text() for t in maps[0].texts}
+    assert float(cells[(1.5, 0.5)]) == pytest.approx(100 * pair["share"].mean(), rel=5e-3)
+
+
+def test_delays_and_convergence_come_from_the_samples_of_all_runs(study):
+    box = drawn(study.plot.delay_box(by=["cc"]))
+    samples = []
+    for point in range(len(study.points())):
+        for replication in range(3):
+            result = study.result(point, replication)
+            of = result.samples.filter(pl.col("flow").str.starts_with("vegas"), pl.col("time_s") >= result.warmup_s)
+            samples += (of["rtt_s"].drop_nans() * 1e3).to_list()
+    assert box["vegas"][0][0] == pytest.approx(np.median(samples), rel=1e-4)
+    assert set(words(study.plot.delay_cdf(by=["cc"]))) == {"cubic", "reno", "vegas"}
+    rows = [t.get_text() for t in study.plot.convergence().axes[0].get_yticklabels()]
+    assert len(rows) == 12
+    never = np.isinf([metrics.convergence_time_s(study.result(0, k)) for k in range(3)]).sum()
+    assert rows[0] == "0.5 BDP, cubic, reno" + (f" ({3 - never} of 3 did)" if never else "")
+
+
+def test_convergence_of_a_run_is_that_of_the_metric(small):
+    late = small.replace({"duration": "12 s", "flows": [{"cc": "reno"}, {"cc": "reno", "start": "1 s"}]}).run(seed=1)
+    took = metrics.convergence_time_s(late)
+    assert np.isfinite(took)
+    assert f"converged after {took:.4g} s" in late.plot.convergence().axes[0].get_title(loc="left")
+
+
+def test_what_a_study_cannot_show_is_said(small, study, tmp_path):
+    bare = (
+        cclab.Study(small.replace({"flows.*.start_jitter": "10 ms"}))
+        .vary({"network.rtt": ["10 ms"]})
+        .run(tmp_path / "s")
+    )
+    with pytest.raises(ResultError, match="only summaries are kept"):
+        bare.plot.delay_cdf()
+    with pytest.raises(ResultError, match="nothing is varied"):
+        bare.plot.over()
+    with pytest.raises(ResultError, match="two factors"):
+        bare.plot.heatmap()
+    with pytest.raises(UnknownNameError, match=r'"network.rat"'):
+        study.plot.share("network.rat")
+    with pytest.raises(UnknownNameError, match='"speed"'):
+        study.plot.over("speed")
+    with pytest.raises(ResultError, match="no transfer has ended"):
+        study.plot.over("completion")
+    with pytest.raises(ResultError, match="has not been run"):
+        cclab.Study(small).plot  # noqa: B018
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory):
+    question = versus.Question("cubic", "vegas", rate="5 Mbit/s", rtt="20 ms", duration="8 s", seeds=3, against="reno")
+    return versus.ask(question, tmp_path_factory.mktemp("laws") / "runs")
+
+
+def test_the_map_of_harm_has_the_figures_of_the_sentences(answer):
+    chart = answer.heat()
+    share, harm = chart.axes[:2]
+    laws = ["cubic", "vegas", "reno"]
+    place = (laws.index("cubic") + 0.5, laws.index("vegas") + 0.5)  # one vegas beside a cubic
+    assert {t.get_position(): t.get_text() for t in harm.texts}[place] == f"{answer.harm('cubic', 'vegas').value:.3g}"
+    told = answer.estimate((("vegas", 1), ("cubic", 1)), "share", "vegas").value
+    assert {t.get_position(): t.get_text() for t in share.texts}[place] == f"{100 * told:.3g}"
+    assert set(answer.figures()) == {
+        "shares", "heatmap", "trade", "delay-cdf", "delay-box", "convergence", "throughput-0", "throughput-1", "throughput-2",
+    }  # fmt: skip
+
+
+def test_plot_draws_what_is_kept(study, answer, cli, tmp_path):
+    place = study.place
+    status, out, err = cli("plot", place, "--out", tmp_path / "all")
+    assert (status, err) == (0, "")
+    assert {line.rpartition("/")[2] for line in out.split()} == {
+        f"{name}.svg" for name in ("trade", "over", "share", "heatmap", "facets", "delay-cdf", "delay-box", "convergence")
+    }  # fmt: skip
+    one = ["--figure", "share", "--over", "flows.0.cc", "--format", "png", "--out", tmp_path / "one"]
+    assert cli("plot", place, *one)[:2] == (0, f"{tmp_path}/one/share.png\n")
+    assert cli("plot", place, "--rows", "flows.0.cc", "--metric", "queue", "--out", tmp_path / "one")[0] == 0
+    for wrong, told in (
+        (["--figure", "cwnd"], "no figure of a sweep"),
+        (["--figure", "share", "--metric", "jain"], "--metric"),
+        (["--over", "flows.0.rtt"], '"flows.0.rtt"'),
+        (["--figure", "pie"], "pie"),
+    ):
+        status, _, err = cli("plot", place, *wrong)
+        assert status == 2
+        assert told in err
+    from cclab.report import write_versus
+
+    folder = answer.study.place.parent
+    write_versus(answer, folder)
+    assert versus.load(folder).sentences == answer.sentences
+    assert json.loads((folder / "question.json").read_text())["against"] == "reno"
+    assert cli("plot", folder, "--figure", "heatmap")[1].endswith("heatmap.svg\n")
+    assert cli("report", folder)[0] == 0
+    assert cli("plot", folder, "--over", "mix")[0] == 2
+
+
+def test_every_name_of_a_metric_has_its_unit():
+    assert all("(" in metric.label or metric.column == "jain" for metric in studies.NAMES.values())
