@@ -60,13 +60,13 @@ lint: setup
 check: lint test
 
 # The pages made from what is registered, from what columns and events say of themselves, and of what was compared; what the
-# gallery's commands print, and its pictures.
+# commands of the tutorial and the gallery print, and its pictures.
 docs: setup
 	$(RUN) cclab list --markdown > docs/models/README.md
 	$(RUN) cclab list validation --markdown > docs/validation/README.md
 	$(RUN) cclab list columns --markdown > docs/reference/columns.md
 	$(RUN) cclab list events --markdown > docs/reference/events.md
-	$(RUN) python docs/site/sessions.py docs/gallery.md
+	$(RUN) python docs/site/sessions.py docs/tutorial.md docs/gallery.md
 	@$(MAKE) --no-print-directory site
 
 site: setup

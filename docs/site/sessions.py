@@ -27,7 +27,6 @@ from cclab.sweep.query import load
 
 ROOT = Path(__file__).parents[2]
 WIDTH = "118"
-CONSOLE = re.compile(r"```console\n(.*?)```", re.S)
 IMAGE = re.compile(r'!\[[^]]*\]\((\S+) "([^"]*)"\)')
 
 
@@ -46,6 +45,35 @@ def commands(block: str) -> list[Command]:
     return [Command(*part) for part in (line.split("\n", 1) for line in lines)]
 
 
+FENCE = re.compile(r'```(\w+)(?: title="([^"]+)")?\n(.*?)```', re.S)
+
+
+def walk(page: str) -> Iterator[tuple[str, str]]:
+    """Does what a page says: files with a title are written, sessions and programs run.
+
+    Yields each text that the page says is printed, and what is printed now; of what ends with "…", as many lines.
+    Blocks of `sh` are not run.
+    """
+    names: dict[str, object] = {"__name__": "page"}
+    printed = ""
+    for language, title, text in FENCE.findall(page):
+        if title:
+            Path(title).write_text(text)
+        elif language == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(text, "page", "exec"), names)
+            printed = out.getvalue()
+        elif language == "text":
+            yield text, printed
+        elif language == "console":
+            for command in follow(text):
+                lines, (*_, last) = command.said.count("\n"), ["", *command.said.splitlines()]
+                if last == "…" and lines > 1:
+                    command.printed = "".join(command.printed.splitlines(keepends=True)[: lines - 1]) + "…\n"
+                if command.said:
+                    yield command.said, command.printed
+
+
 def follow(block: str) -> Iterator[Command]:
     """Runs the commands of a session in this process, and yields each when it is done; their notes go to stderr."""
     for command in commands(block):
@@ -54,7 +82,9 @@ def follow(block: str) -> Iterator[Command]:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()) as told:
             status = run_cli(words[1:])
-        assert status == 0, f"{command.line}\n{told.getvalue()}"
+        if command.said.startswith("error:"):
+            printed = told
+        assert (status == 0) == (printed is not told), f"{command.line}\n{told.getvalue()}"
         command.printed = "\n".join(line.rstrip() for line in printed.getvalue().strip("\n").splitlines()) + "\n"
         yield command
 
@@ -109,17 +139,16 @@ def sections(page: str) -> Iterator[str]:
 
 
 def rewritten(page: str, folder: Path) -> str:
-    """The page with what its commands print now where it shows what they print, its pictures made anew."""
+    """The page with what is printed now where it shows what is printed, its pictures made anew."""
+    made, at = page, 0
+    for said, printed in walk(page):
+        at = made.index(said, at)
+        made = made[:at] + printed + made[at + len(said) :]
+        at += len(printed)
     for part in sections(page):
-        for session in CONSOLE.findall(part):
-            shown, out = "", ""
-            for command in follow(session):
-                shown += f"$ {command.line}\n" + (command.printed if command.said.strip() else "")
-                out = next(iter(re.findall(r"--out (\S+)", command.line)), out)
-            page = page.replace(session, shown)
         for name, figure in IMAGE.findall(part):
-            picture(figure, out).save(folder / name)
-    return page
+            picture(figure, re.findall(r"--out (\S+)", part)[-1]).save(folder / name)
+    return made
 
 
 if __name__ == "__main__":
