@@ -279,6 +279,23 @@ fn a_custom_network_takes_the_shortest_path_or_the_one_it_is_told() {
     assert_eq!(limit(&s.links[0]), Limit::Packets(19));
 }
 
+/// The packets of a flow on links of its own are nothing to a queue elsewhere: CoDel leaves the largest packet that it has (RFC 8289 §4.2).
+#[test]
+fn what_is_automatic_is_of_the_flows_that_cross_the_link() {
+    let links = |first: &str| {
+        let text = format!(
+            "duration = '10 s'\nnetwork = {{ topology = 'custom', nodes = ['a', 'b', 'c', 'd'], links = [\
+             {{ from = 'a', to = 'b', rate = '10 Mbit/s', delay = '30 ms', queue = {{ discipline = 'codel' }} }},\
+             {{ from = 'c', to = 'd', rate = '10 Mbit/s', delay = '9 ms' }}] }}\n{first}\n\
+             [[flows]]\nkind = 'cbr'\nrate = '1 Mbit/s'\npacket_size = '500 B'\nfrom = 'a'\nto = 'b'"
+        );
+        format!("{:?}", good(&text).links[0])
+    };
+    let alone = links("");
+    assert!(alone.contains("mtu: 500"), "{alone}");
+    assert_eq!(links("[[flows]]\ncc = 'reno'\nfrom = 'c'\nto = 'd'"), alone);
+}
+
 #[test]
 fn every_option_of_a_flow_arrives() {
     let s = load("options");

@@ -175,13 +175,17 @@ impl Hosts {
         let mut graph = Graph { nodes: self.routers.clone(), ..Graph::default() };
         let name = |name| self.is_dumbbell().then_some(name);
         for left in 0..self.routers.len() - 1 {
-            graph.link(name("bottleneck"), &self.forward, left, left + 1, delays.0, around);
-            graph.link(name("bottleneck-reverse"), &self.reverse, left + 1, left, delays.1, around);
+            let over = around.of(flows.iter().copied().filter(|f| match f.ends {
+                Ends::Routers(at, end) => (at.min(end)..at.max(end)).contains(&left),
+                _ => true,
+            }));
+            graph.link(name("bottleneck"), &self.forward, left, left + 1, delays.0, &over);
+            graph.link(name("bottleneck-reverse"), &self.reverse, left + 1, left, delays.1, &over);
         }
         let first = graph.nodes.len();
         graph.media.extend(self.wifi.as_ref().map(|wifi| wifi.medium(1, &mut graph.nodes, around)));
         for f in flows {
-            let rest = self.rest(f, delays).unwrap_or_default();
+            let (rest, around) = (self.rest(f, delays).unwrap_or_default(), &around.of(std::iter::once(*f)));
             match f.ends {
                 Ends::Routers(at, end) => {
                     let path = self.attach(&mut graph, at, end, rest, around);

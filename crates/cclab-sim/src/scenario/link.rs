@@ -1,5 +1,6 @@
 //! The fields of a link: rate, delay, queue, impairments, changes; and how they become a [`Link`].
 
+use super::flow::FlowSpec;
 use super::quantity::{
     Flag, Integer, Name, Or, POSITIVE_RATE, POSITIVE_TIME, Probability, RATE_OR_OUTAGE, Rates, Sizes, TIME, Words,
 };
@@ -123,6 +124,7 @@ struct LossSpec {
 }
 
 /// What a link needs to know of the scenario: the measures of its BDP, and who is who.
+#[derive(Clone, Copy)]
 pub(super) struct Surroundings<'s> {
     /// The round-trip time of a BDP.
     pub(super) rtt: Duration,
@@ -132,6 +134,13 @@ pub(super) struct Surroundings<'s> {
     pub(super) flow: &'s dyn Fn(&str) -> Option<usize>,
     /// The scenario's own seed.
     pub(super) seed: u64,
+}
+
+impl Surroundings<'_> {
+    /// Those of a link that these flows cross: its packets are theirs. Where none does, those of all.
+    pub(super) fn of<'f>(&self, flows: impl Iterator<Item = &'f FlowSpec>) -> Self {
+        Surroundings { packet: flows.map(FlowSpec::packet_size).max().unwrap_or(self.packet), ..*self }
+    }
 }
 
 const UNLIMITED: &str = "unlimited";

@@ -287,8 +287,13 @@ impl Mesh {
     /// The graph.
     pub(super) fn build(&self, flows: &[&FlowSpec], around: &Surroundings) -> Graph {
         let mut graph = Graph { nodes: self.nodes.clone(), ..Graph::default() };
-        for w in &self.wires {
-            graph.link(None, &w.spec, w.from, w.to, w.delay, around);
+        let mut over = vec![Vec::new(); self.wires.len()]; // the flows that cross each link
+        for f in flows {
+            let Ends::Path(path) = &f.ends else { continue };
+            path.route.iter().chain(&path.route_back).for_each(|link| over[*link].push(*f));
+        }
+        for (w, over) in self.wires.iter().zip(over) {
+            graph.link(None, &w.spec, w.from, w.to, w.delay, &around.of(over.into_iter()));
         }
         graph.paths = flows
             .iter()

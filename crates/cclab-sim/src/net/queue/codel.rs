@@ -33,7 +33,7 @@ pub(super) const MTU: Field = Field::optional(
     "mtu",
     Domain::SIZE,
     "auto",
-    "bytes that may always wait; the largest packet of the flows unless given",
+    "bytes that may always wait; the largest packet of the link's flows unless given",
 );
 pub(super) const CE_THRESHOLD: Field = Field::optional(
     "ce_threshold",

@@ -39,7 +39,7 @@ pub const ENTRY: Entry = Entry {
             "packet_size",
             Domain::SIZE,
             "auto",
-            "bytes of a mean packet; the largest of the flows unless given",
+            "bytes of a mean packet; the largest of the link's flows unless given",
         )
         .also(&["MEAN_PKTSIZE"]),
     ],

@@ -35,7 +35,7 @@ pub const ENTRY: Entry = Entry {
             "packet_size",
             Domain::SIZE,
             "auto",
-            "bytes of a mean packet; the largest of the flows unless given",
+            "bytes of a mean packet; the largest of the link's flows unless given",
         ),
         ECN,
         Field::flag("hard_drop", false, "where the probability is 1, ECN does not save a packet"),
