@@ -5,6 +5,7 @@ mod table;
 use super::application::Application;
 use super::config::{self, Traffic};
 use super::receiving::Receiving;
+use super::sink::Sink;
 use super::socket::{Kind, Processing, Socket, Transport};
 use crate::net::{FlowTally, Route};
 use crate::tcp::{Config, Endpoint, Pacing};
@@ -77,7 +78,7 @@ impl Flow {
                 let opener = if asked { DESTINATION } else { SOURCE };
                 (connection(config, cc, cc_params, start, rngs, flow.tunnel || asked, opener), cc.name, *size)
             }
-            (_, Some(source)) => ([Transport::Datagrams(source), Transport::Sink(0)], "udp", None),
+            (_, Some(source)) => ([Transport::Datagrams(source), Transport::Sink(Sink::default())], "udp", None),
             (_, None) => unreachable!("what is not TCP is a source of datagrams"),
         };
         let kind = match size {
@@ -331,7 +332,7 @@ fn counters(own: &[Socket]) -> Counters {
             }
             Transport::Tcp(endpoint) => sum.delivered_bytes += endpoint.stats().bytes_received,
             Transport::Datagrams(source) => sum.segments_sent += source.cbr().number,
-            Transport::Sink(bytes) => sum.delivered_bytes += bytes,
+            Transport::Sink(sink) => sum.delivered_bytes += sink.bytes,
         }
     }
     sum

@@ -9,6 +9,7 @@ mod meter;
 mod onoff;
 mod receiving;
 mod session;
+mod sink;
 mod socket;
 pub mod workload;
 

@@ -3,6 +3,7 @@
 
 use super::meter::Meter;
 use super::onoff::Datagrams;
+use super::sink::Sink;
 use crate::net::{Pipe, Route};
 use crate::tcp::Endpoint;
 use crate::wire::{Packet, SocketId};
@@ -59,8 +60,8 @@ pub(crate) enum Transport {
     Tcp(Endpoint),
     /// A source of datagrams.
     Datagrams(Datagrams),
-    /// Where datagrams go to, and how many bytes of them arrived.
-    Sink(u64),
+    /// Where datagrams go to.
+    Sink(Sink),
 }
 
 impl Transport {

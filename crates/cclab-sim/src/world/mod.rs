@@ -544,7 +544,7 @@ impl Simulation {
                 }
                 self.pump(now, to);
             }
-            (Transport::Sink(bytes), Body::Udp(datagram)) => *bytes += u64::from(datagram.len),
+            (Transport::Sink(sink), Body::Udp(datagram)) => sink.take(datagram),
             _ => {}
         }
     }
