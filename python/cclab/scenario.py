@@ -127,12 +127,26 @@ def plain(value: Any, where: str = "", level: int = 0) -> Any:
     if hasattr(value, "item") and not isinstance(value, Mapping):
         value = value.item()  # a numpy number
     if isinstance(value, Mapping):
-        return {str(key): plain(inner, f"{where}.{key}".lstrip("."), level + 1) for key, inner in value.items()}
+        named = ((_text(str(key), where or "the scenario"), inner) for key, inner in value.items())
+        return {key: plain(inner, f"{where}.{key}".lstrip("."), level + 1) for key, inner in named}
     if isinstance(value, list | tuple):
         return [plain(inner, f"{where}[{i}]", level + 1) for i, inner in enumerate(value)]
-    if value is None or isinstance(value, str | bool | int | float):
+    if isinstance(value, str):
+        return _text(value, where)
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:  # which JSON would hand on as a fraction
+        shown = str(value) if value.bit_length() < 256 else f"a number of {value.bit_length():,} bits"
+        raise ScenarioError(f"{where}: {shown} is too large; a whole number is from -2^63 to 2^64 - 1")
+    if value is None or isinstance(value, bool | int | float):
         return value
     raise ScenarioError(f"{where}: {value!r} is not text, a number, true or false, a list or a table")
+
+
+def _text(value: str, where: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ScenarioError(f"{where}: {value!r} is not text: half a pair of surrogates is no letter") from None
+    return value
 
 
 _PROGRAM = "bpf:"  # and the file of a congestion control for the kernel, beside the scenario

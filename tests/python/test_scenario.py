@@ -70,6 +70,27 @@ def test_values_that_are_no_data_are_refused(value):
         Scenario.from_toml(GOOD).replace(**{"flows.0.cc": value})
 
 
+@pytest.mark.parametrize("value", [1 << 64, -(1 << 63) - 1, 10**300])
+def test_a_whole_number_that_has_no_room_names_its_field(value):
+    with pytest.raises(ScenarioError, match=r"^seed: .* is too large; a whole number is from -2\^63 to 2\^64 - 1$"):
+        Scenario.from_toml(GOOD).replace(seed=value)
+    assert Scenario.from_toml(GOOD).replace(seed=(1 << 64) - 1).seed == (1 << 64) - 1
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"name": "\ud800"}, "name"),
+        ({"flows": [{"cc": "reno", "label": "a\udfffb"}]}, "flows[0].label"),
+        ({"network": {"rate\ud800": 1}}, "network"),
+    ],
+)
+def test_half_of_a_surrogate_pair_names_its_field(change, field):
+    with pytest.raises(ScenarioError, match="half a pair of surrogates") as error:
+        Scenario.from_dict({**tomllib.loads(GOOD), **change})
+    assert str(error.value).startswith(f"{field}: ")
+
+
 def test_numpy_numbers_are_numbers():
     assert Scenario.from_toml(GOOD).replace(seed=np.int64(5)).seed == 5
 

@@ -347,8 +347,23 @@ fn edited(edit: &str) -> Json {
 
 /// An edit, and all that is wrong then.
 const BAD: &[(&str, &str)] = &[
-    ("name = ''", r#"name: "" is not a name: text on one line, 1 to 200 characters"#),
-    ("name = 5", "name: 5 is not a name: text on one line, 1 to 200 characters"),
+    (
+        "name = ''",
+        r#"name: "" is not a name: text on one line, 1 to 200 characters, none that controls a terminal or the direction of text"#,
+    ),
+    (
+        "name = 5",
+        "name: 5 is not a name: text on one line, 1 to 200 characters, none that controls a terminal or the direction of text",
+    ),
+    // none of what is shown turns a terminal around
+    (
+        r#"name = "a\u202Eb""#,
+        r#"name: "a\u{202e}b" is not a name: text on one line, 1 to 200 characters, none that controls a terminal or the direction of text"#,
+    ),
+    (
+        r#"name = "a\u2066b\u0085""#,
+        r#"name: "a\u{2066}b\u{85}" is not a name: text on one line, 1 to 200 characters, none that controls a terminal or the direction of text"#,
+    ),
     (
         "durations = '5 s'",
         r#"durations: unknown field (did you mean "duration"?); allowed: traces, profile, sysctl, name, duration, warmup, seed, max_events, network, background, flows, record"#,

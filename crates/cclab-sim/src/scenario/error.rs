@@ -1,6 +1,6 @@
 //! What is wrong with a scenario: every mistake, by field.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,11 +20,20 @@ pub struct ScenarioError {
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.field.as_str() {
-            "" => f.write_str(&self.message),
-            field => write!(f, "{field}: {}", self.message),
-        }
+        let field = self.field.chars().map(|c| (c, is_hidden(c)));
+        let colon = if self.field.is_empty() { "" } else { ": " }.chars().map(|c| (c, false));
+        let message = self.message.chars().map(|c| (c, is_hidden(c) && c != '\n'));
+        field.chain(colon).chain(message).try_for_each(|(c, hidden)| match hidden {
+            true => write!(f, "{}", c.escape_unicode()),
+            false => f.write_char(c),
+        })
     }
+}
+
+/// Whether a letter is not seen but felt: it ends a line, moves a terminal's cursor, or turns the direction of what follows (Unicode
+/// Technical Report 36 §2.10, bidirectional text).
+pub(super) fn is_hidden(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 impl fmt::Display for ScenarioError {

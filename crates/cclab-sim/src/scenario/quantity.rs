@@ -3,6 +3,7 @@
 //! Numbers are read as exact decimals and units are powers of ten (or two, or 60), so what is written is
 //! what runs: no detour through floating point.
 
+use super::error::is_hidden;
 use super::reader::{Kind, alternatives, nearest, show};
 pub(super) use crate::net::queue::field::Amount;
 use cclab_algo::{Duration, Rate, math};
@@ -163,7 +164,7 @@ pub(super) struct Number {
 }
 /// `true` or `false`.
 pub(super) struct Flag;
-/// A name: not empty, one line, at most 200 characters.
+/// A name: not empty, one line, at most 200 characters, all of which are seen.
 pub(super) struct Name;
 /// One of these words.
 pub(super) struct Words<T: 'static>(pub(super) &'static [(&'static str, T)]);
@@ -561,10 +562,10 @@ impl Kind for Flag {
 impl Kind for Name {
     type Value = String;
     fn read(&self, json: &Json) -> Result<String, String> {
-        let fits = |t: &&str| !t.trim().is_empty() && t.chars().count() <= 200 && !t.chars().any(char::is_control);
+        let fits = |t: &&str| !t.trim().is_empty() && t.chars().count() <= 200 && !t.chars().any(is_hidden);
+        let allowed = "text on one line, 1 to 200 characters, none that controls a terminal or the direction of text";
         let text = json.as_str().filter(fits);
-        text.map(Into::into)
-            .ok_or_else(|| format!("{} is not a name: text on one line, 1 to 200 characters", show(json)))
+        text.map(Into::into).ok_or_else(|| format!("{} is not a name: {allowed}", show(json)))
     }
     fn write(&self, value: &String) -> Json {
         json!(value)
