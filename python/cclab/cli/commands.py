@@ -382,6 +382,7 @@ def script(files: tuple[Path, ...], report: bool) -> None:
     import json
 
     from cclab import _core, console
+    from cclab.scenario import read_text
 
     found: list[Path] = []
     for file in files:
@@ -389,7 +390,7 @@ def script(files: tuple[Path, ...], report: bool) -> None:
         if not below:
             raise click.UsageError(f"there is no script (.pkt) below {file}")
         found += below
-    scripts = [(file, _of_file(file, _read, file)) for file in found]
+    scripts = [(file, read_text(file)) for file in found]
     if report:
         verdicts = [(file.parent, json.loads(_core.run_script(text, str(file)))) for file, text in scripts]
         click.echo(_script_report(verdicts))
@@ -456,17 +457,6 @@ def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...], each_
     else:
         for table in benches.tables(measured, others):
             console.show(table)
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ScenarioError(f"{file}: no such file") from None
-    except UnicodeDecodeError:
-        raise ScenarioError(f"{file}: not a text file in UTF-8") from None
-    except OSError as error:
-        raise ScenarioError(f"{file}: cannot be read: {error.strerror}") from None
 
 
 def _kind(file: Path) -> str | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cclab.errors import ScenarioError, StudyError
-from cclab.scenario import Scenario
+from cclab.scenario import Scenario, read_text
 from cclab.sweep.plan import Design
 
 T = TypeVar("T")
@@ -28,13 +28,11 @@ def read(path: Path, build: Callable[[dict[str, Any]], T]) -> T:
         StudyError: it cannot be read, is not TOML, or a field is not allowed.
     """
     try:
-        return build(_parts(tomllib.loads(path.read_text(encoding="utf-8")), path.parent))
-    except FileNotFoundError:
-        raise StudyError(f"{path}: no such file") from None
-    except UnicodeDecodeError:
-        raise StudyError(f"{path}: not a text file in UTF-8") from None
-    except OSError as error:
-        raise StudyError(f"{path}: cannot be read: {error.strerror}") from None
+        text = read_text(path)
+    except ScenarioError as error:
+        raise StudyError(str(error)) from None
+    try:
+        return build(_parts(tomllib.loads(text), path.parent))
     except RecursionError:
         raise StudyError(f"{path}: nested too deeply") from None
     except (StudyError, ScenarioError, tomllib.TOMLDecodeError) as error:
