@@ -194,6 +194,55 @@ def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(processes,
     assert f"{kept} of 300 runs are finished and kept. Go on with: cclab sweep {file} --out {place}" in err.decode()
 
 
+SLOW = """
+import time
+from pathlib import Path
+import cclab
+
+class Slow(cclab.CongestionControl):
+    def on_ack(self, ack):
+        Path("begun").touch()
+        {body}
+
+    def on_congestion(self, event):
+        pass
+"""
+
+
+@pytest.mark.parametrize(("wanted", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("command", ["run", "sweep"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "sum(range(500_000))",
+        "while True: pass",
+        "time.sleep(600)",
+    ],  # a slow law, one that never ends, one that is not in Python
+)
+def test_a_slow_law_does_not_keep_anybody_from_stopping(processes, tmp_path, body, command, wanted, status):
+    write(tmp_path / "slow.py", SLOW.format(body=body))
+    network = {"rate": "50 Mbit/s", "rtt": "40 ms"}
+    scenario = {"duration": "2 min", "network": network, "flows": [{"cc": "slow", "count": 2}]}
+    write(tmp_path / "slow.toml", tomli_w.dumps(scenario))
+    write(tmp_path / "study.toml", 'scenario = "slow.toml"\nreplications = 40')
+    what = ["run", "slow.toml"] if command == "run" else ["sweep", "study.toml", "--out", "store", "--workers", 2]
+    going = processes(
+        *CLAB, *what, "--algorithms", "slow.py", cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    until((tmp_path / "begun").exists, going)
+    time.sleep(0.3)
+    going.send_signal(wanted)
+    begin = time.monotonic()
+    _, err = going.communicate(timeout=PATIENCE)
+    assert time.monotonic() - begin < 5.0  # one, on an idle machine
+    assert going.returncode == status, err.decode()
+    assert b"Traceback" not in err
+    assert b"its congestion control failed" not in err
+    if command == "sweep":
+        status = cclab.load(tmp_path / "store").status()
+        assert (status["finished"], status["failed"]) == (0, 0)
+
+
 def test_processes_end_with_the_sweep_that_started_them(processes, tmp_path):
     file, place = to_toml(study("10 min", 100), tmp_path / "study.toml"), tmp_path / "store"
     sweep = processes(*CLAB, "sweep", file, "--out", place, "--processes", "--workers", 1, stderr=subprocess.DEVNULL)
@@ -203,6 +252,30 @@ def test_processes_end_with_the_sweep_that_started_them(processes, tmp_path):
     sweep.kill()
     sweep.wait()
     until(lambda: not any(_runs(pid) for pid in children))
+
+
+def workers(sweep: subprocess.Popen) -> list[int]:
+    children = Path(f"/proc/{sweep.pid}/task/{sweep.pid}/children").read_text().split()
+    return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_a_pool_whose_worker_is_killed_and_one_whose_sweep_is(processes, undisturbed, tmp_path):
+    file, place = to_toml(study("5 s", 40), tmp_path / "study.toml"), tmp_path / "store"
+    again = [*CLAB, "sweep", file, "--out", place, "--processes", "--workers", 2]
+    for victim in ("worker", "sweep"):
+        before = len(finished(place))
+        sweep = processes(*again, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        until(lambda before=before: len(finished(place)) > before + 5, sweep)
+        left = workers(sweep)
+        os.kill(left[0] if victim == "worker" else sweep.pid, signal.SIGKILL)
+        _, err = sweep.communicate(timeout=PATIENCE)
+        assert sweep.returncode == (1 if victim == "worker" else -signal.SIGKILL)
+        assert (b"the workers were lost" in err) == (victim == "worker")
+        until(lambda left=left: not any(map(_runs, left)))
+        assert cclab.load(place).status()["failed"] == 0
+    assert processes(*again, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL).wait(PATIENCE) == 0
+    assert tables(place) == undisturbed
+    assert not runs_twice(place)
 
 
 def _runs(pid: int) -> bool:
@@ -219,7 +292,7 @@ def commands_of_the_guide() -> list[list[str]]:
 
 
 def test_a_cluster_that_loses_a_worker(processes, tmp_path):
-    """Dask with two worker processes, started as the guide says; one is killed in the middle of a run."""
+    """Dask with two worker processes, started as the guide says; the sweep is killed and started again, then one of them is."""
     scheduler, worker, sweep = commands_of_the_guide()
     to_toml(study("20 s", 8), tmp_path / "study.toml")
     place = tmp_path / sweep[sweep.index("--out") + 1]
@@ -228,6 +301,10 @@ def test_a_cluster_that_loses_a_worker(processes, tmp_path):
     cluster = processes(*scheduler, **options)
     until((tmp_path / "cluster.json").is_file, cluster)
     workers = [processes(*worker, **options) for _ in range(2)]
+    first = processes(*CLAB, *sweep[1:], stdout=subprocess.DEVNULL, **options)
+    until(lambda: len(finished(place)) >= 3, first)
+    first.kill()
+    first.wait()
     running = processes(*CLAB, *sweep[1:], stdout=subprocess.PIPE, **{**options, "stderr": subprocess.PIPE})
     until(lambda: len(finished(place)) >= 8, running)
     workers[0].kill()

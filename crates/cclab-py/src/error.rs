@@ -2,6 +2,7 @@
 
 use cclab_sim::scenario::Scenario;
 use cclab_sim::world;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,13 +52,18 @@ pub fn run(error: impl std::fmt::Display) -> PyErr {
     python::RunError::new_err(error.to_string())
 }
 
-/// A run that the simulator could not go on with; where a law raised an exception, caused by it.
+/// A run that the simulator could not go on with; where a law raised an exception, caused by it. What is no error of the law's, such as
+/// `KeyboardInterrupt`, passes through.
 pub fn simulation(py: Python<'_>, error: &world::Error) -> PyErr {
-    let failure = run(error);
-    if let (world::Error::Law { .. }, Some(raised)) = (error, crate::python_law::take_raised()) {
-        failure.set_cause(py, Some(raised));
+    let raised = if matches!(error, world::Error::Law { .. }) { crate::python_law::take_raised() } else { None };
+    match raised {
+        Some(raised) if !raised.is_instance_of::<PyException>(py) => raised,
+        cause => {
+            let failure = run(error);
+            failure.set_cause(py, cause);
+            failure
+        }
     }
-    failure
 }
 
 /// A checked scenario from the JSON that the Python side writes.

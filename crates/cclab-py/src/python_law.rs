@@ -22,6 +22,11 @@ thread_local! {
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
+/// Whether a law of this thread failed since the exception was last taken.
+pub fn has_raised() -> bool {
+    RAISED.with_borrow(Option::is_some)
+}
+
 /// The exception by which a law of this thread failed, once.
 pub fn take_raised() -> Option<PyErr> {
     RAISED.with_borrow_mut(Option::take)

@@ -1,6 +1,6 @@
 //! A run in progress, and its result as columns.
 
-use crate::error;
+use crate::{error, python_law};
 use cclab_sim::measure::digest;
 use cclab_sim::measure::table::{Column, Text, Values};
 use cclab_sim::world::{self, RunResult};
@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use serde_json::json;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// One run in progress.
 #[pyclass(module = "cclab._core")]
@@ -17,7 +18,7 @@ pub struct Simulation {
     sim: Mutex<Option<world::Simulation>>,
     seed: u64,
     /// A flow has a law written in Python: the GIL is kept during a slice, which is cheaper than to take it on each ACK.
-    keeps_gil: bool,
+    interpreted: bool,
 }
 
 #[pymethods]
@@ -33,17 +34,21 @@ impl Simulation {
             }
             let seed = seed.unwrap_or(scenario.seed);
             let sim = Mutex::new(Some(world::Simulation::new(&scenario, seed)));
-            let keeps_gil = scenario.interpreted().next().is_some();
-            Ok(Simulation { sim, seed, keeps_gil })
+            let interpreted = scenario.interpreted().next().is_some();
+            Ok(Simulation { sim, seed, interpreted })
         })
     }
 
-    /// Serve up to `max_events` events, without the GIL unless a law is written in Python; the share of simulated time done, 1.0 when finished.
+    /// Serve up to `max_events` events, but for some 50 ms at most, without the GIL unless a law is written in Python; the share of simulated
+    /// time done, 1.0 when finished.
     fn advance(&self, py: Python<'_>, max_events: u64) -> PyResult<f64> {
         // Out of its place while it runs: after an error or a panic it is gone, so nobody goes on with a broken run.
         let mut sim = self.take()?;
         let (done, sim) = error::guard(py, || {
-            let done = if self.keeps_gil { sim.advance(max_events) } else { py.detach(|| sim.advance(max_events)) };
+            let done = match self.interpreted {
+                true => in_turns(&mut sim, max_events, 8),
+                false => py.detach(|| in_turns(&mut sim, max_events, 1024)),
+            };
             let done = done.map_err(|e| error::simulation(py, &e))?;
             Ok((done, sim))
         })?;
@@ -60,6 +65,25 @@ impl Simulation {
         let out = taken_over(py, result, if arrays { array } else { list })?;
         out.set_item("seed", self.seed)?;
         Ok(out)
+    }
+}
+
+/// A slice is no longer: who wants to stop the run waits for its end.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Serves up to `max_events` events, looking at the clock after each `turn` of them; the first law that fails is the last.
+#[expect(clippy::disallowed_methods, reason = "where a slice ends changes nothing in a run")]
+fn in_turns(sim: &mut world::Simulation, max_events: u64, turn: u64) -> Result<f64, world::Error> {
+    let (start, mut left) = (Instant::now(), max_events);
+    loop {
+        let done = sim.advance(left.min(turn))?;
+        if python_law::has_raised() {
+            sim.check_laws()?;
+        }
+        left = left.saturating_sub(turn);
+        if left == 0 || done >= 1.0 || start.elapsed() > SLICE {
+            return Ok(done);
+        }
     }
 }
 

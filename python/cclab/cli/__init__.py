@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import sys
+import threading
 import traceback
 from typing import Any
 
@@ -22,7 +23,23 @@ def main() -> None:
     sys.stdout, sys.stderr = _usable(sys.stdout), _usable(sys.stderr)
     signal.signal(signal.SIGTERM, _terminated)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
-    sys.exit(run_cli(sys.argv[1:]))
+    try:
+        status: Any = run_cli(sys.argv[1:])
+    except SystemExit as ended:
+        status = ended.code
+    _leave_threads(status)
+    sys.exit(status)
+
+
+def _leave_threads(status: Any) -> None:
+    """End here if a run of a stopped sweep goes on, in a law that sleeps, say: Python would wait for it."""
+    going_on = [thread for thread in threading.enumerate() if thread.name.startswith("cclab-run")]
+    for thread in going_on:
+        thread.join(0.1)
+    if any(thread.is_alive() for thread in going_on):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status if isinstance(status, int) else FAILURE)
 
 
 def _usable(stream: Any) -> Any:

@@ -58,8 +58,8 @@ class Outcome:
     value: Any = None
 
 
-class Stopped(Exception):
-    """The sweep is being stopped; raised out of a run by its progress callback."""
+class Stopped(BaseException):
+    """The sweep is being stopped; raised in a run, by its progress callback or in a law. No error of either."""
 
 
 @cache
@@ -100,8 +100,6 @@ def _run(job: Job, progress: Callable[[str, float], None] | None) -> Outcome:
         raw, wall_s, cpu_s = backends.run(job.scenario, job.seed, job.backend, share)
         shape, data = packed(raw)
         value = job.reduce(raw, wall_s, cpu_s) if job.reduce else raw if job.whole else None
-    except Stopped:
-        raise
     except Exception as error:
         return Outcome(Row(job.key, None, _told(error).encode(errors="replace")))
     # one text for all runs of a shape, so that a process sends it once

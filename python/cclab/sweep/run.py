@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import time
 from collections import deque
@@ -32,6 +33,7 @@ from cclab.sweep.plan import Design, Plan
 from cclab.sweep.store import Log
 
 _TICK = 0.5  # seconds between two looks at the clock
+_STOPPING = 0.3  # seconds for a run to see that it is to stop
 _COMMIT = 0.05  # seconds that a finished run waits for others, so that they are kept together
 # Bytes that a pipe takes at once: a worker that is killed leaves no half of a result, for whose rest a pool would wait.
 _MESSAGE, _ROW = 12_000, 150
@@ -154,6 +156,8 @@ class Runner:
         self._costs = Costs(work)
         self._shares: dict[str, float] = {}  # of runs under way in threads
         self._stop = threading.Event()
+        self._threads: set[int] = set()  # that are at a run
+        self._threads_known = threading.Condition()
         self._done: set[str] = set()
         self._failed: set[str] = set()
         self._again: set[str] = set()  # failed before, and wanted again
@@ -207,7 +211,8 @@ class Runner:
             finally:
                 self._stop.set()
                 if executor is None:
-                    pool.shutdown(wait=True, cancel_futures=True)
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    self._end_threads()
         self._tell(last=True)
 
     def _work_off(self, keeper: Keeper, pool: Executor) -> None:
@@ -300,7 +305,25 @@ class Runner:
         threads = isinstance(pool, ThreadPoolExecutor)
         of_points = [self._job(run.point, not threads) for run in runs]
         jobs = [replace(job, key=run.key, seed=run.seed) for run, job in zip(runs, of_points, strict=True)]
-        return pool.submit(run_jobs, jobs, self._share) if threads else pool.submit(run_jobs, jobs)
+        return pool.submit(self._in_thread if threads else run_jobs, jobs)
+
+    def _in_thread(self, jobs: Sequence[Job]) -> list[Outcome]:
+        with self._threads_known:
+            self._threads.add(threading.get_ident())
+        try:
+            return run_jobs(jobs, self._share)
+        finally:
+            with self._threads_known:
+                self._threads.discard(threading.get_ident())
+                self._threads_known.notify()
+
+    def _end_threads(self) -> None:
+        """Wait for runs to see that they are to stop; one that is in a law written in Python is stopped there."""
+        with self._threads_known:
+            if not self._threads_known.wait_for(lambda: not self._threads, _STOPPING):
+                for thread in self._threads:
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
+                self._threads_known.wait_for(lambda: not self._threads, _STOPPING)
 
     def _share(self, key: str, done: float) -> None:
         if self._stop.is_set():

@@ -299,8 +299,11 @@ impl Simulation {
         }
     }
 
-    /// Whether every law could go on.
-    fn check_laws(&self) -> Result<(), Error> {
+    /// Whether every law could go on; [`advance`](Self::advance) looks now and then.
+    ///
+    /// # Errors
+    /// A law written in another language failed.
+    pub fn check_laws(&self) -> Result<(), Error> {
         if !self.laws_may_fail {
             return Ok(());
         }
