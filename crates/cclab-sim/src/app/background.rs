@@ -51,6 +51,8 @@ const BINS: [u64; 13] = [
     1_000_000_000,
 ];
 
+/// Connections of all entries that there may be at once: a few gigabytes.
+pub(crate) const MAX_CONNECTIONS: usize = 250_000;
 /// Slots looked at for one without a packet under way, before a new one is made.
 const LOOKS: usize = 4;
 
@@ -162,8 +164,8 @@ impl Background {
                 rtts: stream("rtt"),
                 connections: 0,
                 arrived: 0,
-                cycle: match &spec.arrivals {
-                    Arrivals::Users { page, .. } => page.mean_cycle(),
+                cycle: match spec.arrivals {
+                    Arrivals::Users { cycle_s, .. } => cycle_s,
                     Arrivals::Poisson { .. } | Arrivals::Pages { .. } => f64::NAN,
                 },
                 over: VecDeque::new(),

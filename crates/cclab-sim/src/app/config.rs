@@ -259,6 +259,8 @@ pub enum Arrivals {
         users: u32,
         /// What each does.
         page: Page,
+        /// Mean time from the beginning of a page to that of the next, s.
+        cycle_s: f64,
     },
     /// As the objects of web pages, which begin at independent moments.
     Pages {

@@ -272,21 +272,22 @@ impl Page {
     /// Mean time from the beginning of a page to that of the next, s.
     ///
     /// One object at a time: E[n] fetch + (E[n] - 1) E[off] + E[think]. With several the page is shorter by what
-    /// overlaps, which is the mean of 2^16 pages drawn from a stream of its own.
+    /// overlaps, which is the mean of 2^16 pages drawn from a stream of its own; of fewer where pages have many objects.
     pub fn mean_cycle(&self) -> f64 {
         let objects = self.mean_objects();
         let in_turn = objects * self.fetch_s + (objects - 1.0) * self.active_off.mean();
-        in_turn - self.mean_overlap() + self.think.mean()
+        in_turn - self.mean_overlap(objects) + self.think.mean()
     }
 
-    fn mean_overlap(&self) -> f64 {
+    fn mean_overlap(&self, objects: f64) -> f64 {
         if self.parallel == 1 {
             return 0.0;
         }
         const PAGES: u32 = 1 << 16;
+        let pages_drawn = PAGES.min((f64::from(4 * PAGES) / objects) as u32);
         let (mut pages, mut offs) = (Stream::new(0, "pages"), Stream::new(0, "offs"));
         let overlap = |plan: Plan| plan.requests.len() as f64 * self.fetch_s + plan.off - plan.length;
-        (0..PAGES).map(|_| overlap(self.plan(&mut pages, &mut offs))).sum::<f64>() / f64::from(PAGES)
+        (0..pages_drawn).map(|_| overlap(self.plan(&mut pages, &mut offs))).sum::<f64>() / f64::from(pages_drawn)
     }
 
     /// Where a user who has been at it for long is at time 0: until when the present page's further objects, as far as
@@ -301,9 +302,14 @@ impl Page {
         if think.uniform() * cycle < self.think.mean() {
             return Phase::Thinks(self.think.residual(think));
         }
-        // A page under way is met in proportion to its length: one of a few, chosen so.
+        // A page under way is met in proportion to its length: one of a few, chosen so. Pages of many objects are alike.
         const CANDIDATES: usize = 64;
-        let plans: Vec<Plan> = (0..CANDIDATES).map(|_| self.plan(pages, offs)).collect();
+        let mut plans = vec![self.plan(pages, offs)];
+        let mut objects = plans[0].requests.len();
+        while plans.len() < CANDIDATES && objects < MAX_OBJECTS as usize {
+            plans.push(self.plan(pages, offs));
+            objects += plans[plans.len() - 1].requests.len();
+        }
         let mut at = pages.uniform() * plans.iter().map(|p| p.length).sum::<f64>();
         let mut chosen = plans.len() - 1;
         for (k, plan) in plans.iter().enumerate() {

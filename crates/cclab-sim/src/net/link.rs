@@ -525,6 +525,12 @@ impl Link {
         }
     }
 
+    /// How many these are, if everything adds up.
+    pub(super) fn under_way(&self) -> u64 {
+        let t = &self.tally;
+        t.arrived + t.duplicated - t.delivered - t.dropped - t.lost
+    }
+
     /// What does not add up, if anything: arrived + duplicated = delivered + dropped + lost + under way.
     pub fn imbalance(&self) -> Option<String> {
         let mut under_way = 0;

@@ -722,6 +722,17 @@ impl Network {
         self.links.iter().map(|hop| if let Hop::Medium(medium) = hop { medium.sent_bytes() } else { 0 }).sum()
     }
 
+    /// Packets on links and in tunnels, waiting ones included. (Stations have short queues.)
+    pub(crate) fn under_way(&self) -> u64 {
+        let of = |hop: &Hop| match hop {
+            Hop::Delay(line) => line.pipe().map_or(0, |pipe| pipe.len() as u64),
+            Hop::Link(link) => link.under_way(),
+            Hop::Mouth(mouth) => mouth.under_way(),
+            Hop::Medium(_) => 0,
+        };
+        self.links.iter().map(of).sum()
+    }
+
     /// How many rows it has so far.
     pub(crate) fn diary_len(&self) -> usize {
         let kept = |hop: &Hop| if let Hop::Medium(medium) = hop { medium.diary_len() } else { 0 };

@@ -173,6 +173,11 @@ impl Mouth {
         }
     }
 
+    /// Packets that are in the tunnel or wait for it.
+    pub(super) fn under_way(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
     /// Calls `each` with the flow of every packet that is in the tunnel or waits for it.
     pub(super) fn each_under_way(&self, each: &mut dyn FnMut(u32)) {
         self.packets.iter().for_each(|carried| each(carried.packet.flow));

@@ -6,8 +6,8 @@ use super::quantity::{Integer, Name, Or, POSITIVE_TIME, SIZE, TIME, Times, Words
 use super::reader::{Kind, Mistakes, Table, show};
 use super::tcp::TcpSpec;
 use super::{Arrivals, Background};
-use crate::app::ip_bytes;
 use crate::app::workload::{Page, Sizes, Variate};
+use crate::app::{MAX_CONNECTIONS, ip_bytes};
 use cclab_algo::{Duration, Rate, Time, math};
 use serde_json::{Value as Json, json};
 
@@ -22,6 +22,8 @@ pub(super) struct BackgroundSpec {
     sizes: Sizes,
     arrivals: ArrivalSpec,
     amount: Amount,
+    /// What it is called.
+    amount_field: &'static str,
     start: Duration,
     stop: Option<Duration>,
     send_jitter: Duration,
@@ -155,23 +157,19 @@ impl BackgroundSpec {
         let stop = t.or("stop", &STOP, None);
         let send_jitter = t.or("send_jitter", &TIME, Duration::ZERO);
         super::flow::check_times(t, start, stop, duration);
-        let (arrivals, amount) = match kind {
-            Source::Poisson => {
-                (ArrivalSpec::Poisson, read_amount(t, "flows_per_second", &["users", "pages_per_second"]))
-            }
+        let (arrivals, number, others) = match kind {
+            Source::Poisson => (ArrivalSpec::Poisson, "flows_per_second", &["users", "pages_per_second"]),
             Source::Web => {
                 let users = t.or("arrivals", &ARRIVALS, true);
                 let page = read_page(t);
                 match users {
-                    true => {
-                        (ArrivalSpec::Users(page), read_amount(t, "users", &["flows_per_second", "pages_per_second"]))
-                    }
-                    false => {
-                        (ArrivalSpec::Pages(page), read_amount(t, "pages_per_second", &["flows_per_second", "users"]))
-                    }
+                    true => (ArrivalSpec::Users(page), "users", &["flows_per_second", "pages_per_second"]),
+                    false => (ArrivalSpec::Pages(page), "pages_per_second", &["flows_per_second", "users"]),
                 }
             }
         };
+        let amount_field = if t.raw("load").is_some() { "load" } else { number };
+        let amount = read_amount(t, number, others);
         let (tcp, (ends, rtt)) = (Box::new(tcp?), places?);
         let path: String = t.path().into();
         let place = |(ends, rtt)| FlowSpec::place(path.clone(), ends, rtt, tcp.as_ref().clone());
@@ -183,6 +181,7 @@ impl BackgroundSpec {
             sizes: sizes?,
             arrivals,
             amount: amount?,
+            amount_field,
             start,
             stop,
             send_jitter,
@@ -195,21 +194,30 @@ impl BackgroundSpec {
     }
 
     /// The entry of the checked scenario, in direction `number` of its places.
-    pub(super) fn build(&self, number: usize, path: Path, graph: &Graph, mistakes: &Mistakes) -> Option<Background> {
+    pub(super) fn build(
+        &self,
+        number: usize,
+        path: Path,
+        graph: &Graph,
+        duration: Duration,
+        mistakes: &Mistakes,
+    ) -> Option<Background> {
         let place = &self.places[number];
         let rate = graph.slowest(&path.route);
         let config = self.tcp.config_with(place.initial_ssthresh(&self.tcp, rate, mistakes));
         let rtt = self.rtt.clone().unwrap_or(Variate::Fixed(place.rtt.as_secs_f64()));
         let rtt_s = rtt.mean();
-        let mut arrivals = self
-            .arrivals
-            .of(|page| Page { fetch_s: self.sizes.expect(|size| fetch_s(&config, size, rtt_s, rate)), ..page.clone() });
+        let fetch_s = self.sizes.expect(|size| fetch_s(&config, size, rtt_s, rate));
+        let mut arrivals = self.arrivals.of(|page| Page { fetch_s, ..page.clone() });
         let bits = self.sizes.expect(|size| 8.0 * ip_bytes(&config, size) as f64);
         // Of one user, one page a second, or one connection a second.
-        let each = match &arrivals {
+        let each = match &mut arrivals {
             Arrivals::Poisson { .. } => bits,
             Arrivals::Pages { page, .. } => page.mean_objects() * bits,
-            Arrivals::Users { page, .. } => page.mean_objects() * bits / page.mean_cycle(),
+            Arrivals::Users { page, cycle_s, .. } => {
+                *cycle_s = page.mean_cycle();
+                page.mean_objects() * bits / *cycle_s
+            }
         };
         let (count, load) = match (self.amount, rate) {
             (Amount::Load(load), Some(rate)) => (load * rate.as_bps_f64() / each, load),
@@ -228,6 +236,21 @@ impl BackgroundSpec {
                 return None;
             }
             Arrivals::Users { users, .. } => *users = count.round() as u32,
+        }
+        let per_s = count * each / bits;
+        let length = self.stop.map_or(duration, |stop| stop.min(duration)).as_secs_f64() - self.start.as_secs_f64();
+        let at_once = match &arrivals {
+            Arrivals::Users { page, .. } => (per_s * fetch_s).min(count * f64::from(page.parallel)),
+            // Little's law for those that the path has room for; the others pile up.
+            _ => per_s * (fetch_s.min(length) + (1.0 - 1.0 / load).max(0.0) * length),
+        };
+        if at_once > MAX_CONNECTIONS as f64 {
+            let why = format!(
+                "comes to {per_s:.0} connections a second, of which {at_once:.0} would be open at once; at most {MAX_CONNECTIONS} fit \
+                 into memory"
+            );
+            mistakes.add(self.field(self.amount_field), why);
+            return None;
         }
         Some(Background {
             label: self.label.clone(),
@@ -257,7 +280,7 @@ impl ArrivalSpec {
     fn of(&self, complete: impl Fn(&Page) -> Page) -> Arrivals {
         match self {
             ArrivalSpec::Poisson => Arrivals::Poisson { per_s: 0.0 },
-            ArrivalSpec::Users(page) => Arrivals::Users { users: 0, page: complete(page) },
+            ArrivalSpec::Users(page) => Arrivals::Users { users: 0, page: complete(page), cycle_s: f64::NAN },
             ArrivalSpec::Pages(page) => Arrivals::Pages { per_s: 0.0, page: complete(page) },
         }
     }

@@ -167,7 +167,8 @@ impl Written {
         let mut paths = std::mem::take(&mut graph.paths);
         let background_paths = paths.split_off(each.len());
         let ways = self.background.iter().flat_map(|b| (0..b.places.len()).map(move |k| (b, k)));
-        let background = ways.zip(background_paths).filter_map(|((b, k), path)| b.build(k, path, &graph, mistakes));
+        let background =
+            ways.zip(background_paths).filter_map(|((b, k), path)| b.build(k, path, &graph, self.duration, mistakes));
         let background = background.collect();
         let named = each.iter().zip(paths).zip(&labels);
         let mut flows: Vec<Flow> =

@@ -563,7 +563,7 @@ fn background_json(of: &Background) -> Json {
         "send_jitter_s": s(*send_jitter),
         "arrivals": match arrivals {
             Arrivals::Poisson { per_s } => json!({ "kind": "poisson", "per_s": per_s }),
-            Arrivals::Users { users, page } => json!({ "kind": "users", "users": users, "page": page_json(page) }),
+            Arrivals::Users { users, page, .. } => json!({ "kind": "users", "users": users, "page": page_json(page) }),
             Arrivals::Pages { per_s, page } => json!({ "kind": "pages", "per_s": per_s, "page": page_json(page) }),
         },
         "size_bytes": variate_json(variate),

@@ -15,16 +15,16 @@ pub enum Error {
         /// Simulated time wanted, s.
         duration_s: f64,
     },
-    /// What is recorded does not fit into its budget of memory.
+    /// What is kept does not fit into its budget of memory.
     #[error(
         "{what} came to {size}, the most that is kept, at {time_s:.6} s of {duration_s} s simulated; {advice}, or simulate less"
     )]
     Memory {
-        /// The field that asks for it.
+        /// The field that asks for it, or what it is.
         what: &'static str,
-        /// How much it came to: rows or bytes.
+        /// How much it came to: rows, bytes, packets or connections.
         size: String,
-        /// What to record instead.
+        /// What to write instead.
         advice: &'static str,
         /// Simulated time reached, s.
         time_s: f64,

@@ -12,8 +12,8 @@ pub use error::Error;
 pub use result::{EngineStats, RunResult, RunRow, Runs, schema};
 
 use crate::app::{
-    Applications, Arrival, Background, Flow, FlowSamples, Flows, Kind, Next, Session, Signals, Socket, Transport,
-    failed_law, in_processing, packets,
+    Applications, Arrival, Background, Flow, FlowSamples, Flows, Kind, MAX_CONNECTIONS, Next, Session, Signals, Socket,
+    Transport, failed_law, in_processing, packets,
 };
 use crate::engine::{Wheel, prefetch};
 use crate::net::{self, LinkSamples, Log, Network};
@@ -29,14 +29,17 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tunnels::Tunnel;
 
-/// What may be recorded, of each kind: a few gigabytes.
+/// What may be kept, of each kind: a few gigabytes.
 #[derive(Clone, Copy)]
 struct Budget {
     rows: usize,
     capture_bytes: usize,
+    packets: usize,
+    connections: usize,
 }
-const BUDGET: Budget = Budget { rows: 50_000_000, capture_bytes: 2_000_000_000 };
-/// Events between two looks at what is recorded.
+const BUDGET: Budget =
+    Budget { rows: 50_000_000, capture_bytes: 2_000_000_000, packets: 50_000_000, connections: MAX_CONNECTIONS };
+/// Events between two looks at what is kept.
 const CHECK_EVERY: u64 = 1 << 16;
 
 /// The state of so many flows stays in the caches.
@@ -220,7 +223,7 @@ impl Simulation {
     /// Serves up to `max_events` events; the share of simulated time done, 1.0 when finished.
     ///
     /// # Errors
-    /// The budget of events or of what is recorded is used up.
+    /// The budget of events or of what is kept is used up.
     pub fn advance(&mut self, max_events: u64) -> Result<f64, Error> {
         self.stop = self.served.saturating_add(max_events);
         while self.served < self.stop {
@@ -284,12 +287,16 @@ impl Simulation {
         let samples = recorder.samples.time_s.len() + recorder.signals.time_s.len() + self.network.changes();
         let packets = self.network.log.as_ref().map_or(0, |log| log.len());
         let captured = recorder.capture.as_ref().map_or(0, |(capture, _)| capture.len()) + self.network.sent_bytes();
-        let Budget { rows, capture_bytes } = self.budget;
+        let under_way = self.network.under_way() as usize;
+        let connections = self.flows.len() - self.own;
+        let Budget { rows, capture_bytes, packets: most_under_way, connections: most_connections } = self.budget;
         let full = [
             (samples, rows, "rows", "record.samples", "write a longer interval, or \"off\""),
             (packets, rows, "rows", "record.packets", "write false, or \"pcapng\" with a small snaplen"),
             (self.network.diary_len(), rows, "rows", "record.frames", "write false, or a shorter duration"),
             (captured, capture_bytes, "bytes", "record.packets", "write a smaller record.snaplen, or false"),
+            (under_way, most_under_way, "packets", "what is on its way", "write smaller queues, or lower rates"),
+            (connections, most_connections, "connections", "what is open at once", "write less background"),
         ];
         match full.into_iter().find(|(size, most, ..)| size > most) {
             None => Ok(()),
@@ -791,25 +798,36 @@ pub fn run(scenario: &Scenario, seed: u64) -> Result<RunResult, Error> {
 mod tests {
     use super::*;
 
-    /// Each kind of recording has its budget, and is told how to need less.
+    /// Whatever grows with a run has its budget, and is told how to need less.
     #[test]
-    fn what_is_recorded_fits_into_its_budget() {
-        for (record, what, advice) in [
-            ("samples = 'change'", "record.samples", "a longer interval"),
-            ("samples = '1 ms'", "record.samples", "a longer interval"),
-            ("samples = 'off'\npackets = 'table'", "record.packets", "write false"),
-            ("samples = 'off'\npackets = 'pcapng'", "record.packets", "a smaller record.snaplen"),
+    fn what_is_kept_fits_into_its_budget() {
+        for (more, what, advice) in [
+            ("[record]\nsamples = 'change'", "record.samples", "a longer interval"),
+            ("[record]\nsamples = '1 ms'", "record.samples", "a longer interval"),
+            ("[record]\nsamples = 'off'\npackets = 'table'", "record.packets", "write false"),
+            ("[record]\nsamples = 'off'\npackets = 'pcapng'", "record.packets", "a smaller record.snaplen"),
+            (
+                "[record]\nsamples = 'off'\n[[flows]]\nkind = 'cbr'\nrate = '40 Mbit/s'",
+                "what is on its way",
+                "smaller queues",
+            ),
+            (
+                "[record]\nsamples = 'off'\n[[background]]\nkind = 'poisson'\ncc = 'reno'\nload = '90%'",
+                "what is open at once",
+                "less background",
+            ),
         ] {
             let text = format!(
-                "duration = '60 s'\nnetwork = {{ rate = '20 Mbit/s', rtt = '40 ms' }}\nflows = [{{ cc = 'reno' }}]\n\
-                 [record]\n{record}"
+                "duration = '60 s'\nnetwork = {{ rate = '20 Mbit/s', rtt = '40 ms', queue = {{ limit = '6000 packets' }} }}\n\
+                 [[flows]]\ncc = 'reno'\n{more}"
             );
             let scenario = Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}"));
-            assert!(run(&scenario, 1).is_ok(), "{record}");
+            assert!(run(&scenario, 1).is_ok(), "{more}");
             let mut sim = Simulation::new(&scenario, 1);
-            sim.budget = Budget { rows: 10_000, capture_bytes: 10_000 };
-            let error = sim.finish().expect_err(record);
-            let Error::Memory { time_s, .. } = error else { panic!("{record}: {error}") };
+            let packets = if more.contains("cbr") { 5500 } else { usize::MAX };
+            sim.budget = Budget { rows: 10_000, capture_bytes: 10_000, packets, connections: 30 };
+            let error = sim.finish().expect_err(more);
+            let Error::Memory { time_s, .. } = error else { panic!("{more}: {error}") };
             assert!(time_s < 60.0, "{time_s}");
             let text = error.to_string();
             assert!(text.starts_with(what) && text.contains(advice), "{text}");
