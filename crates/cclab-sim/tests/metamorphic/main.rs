@@ -325,7 +325,7 @@ fn at_each_place(tables: &[Table]) -> Vec<[String; 6]> {
     let columns = ["link", "event", "flow", "seq", "ack", "payload_bytes"].map(column);
     let mut rows: Vec<[String; 6]> =
         (0..columns[0].len()).map(|row| [0, 1, 2, 3, 4, 5].map(|k| columns[k][row].clone())).collect();
-    rows.sort_by(|a, b| a[..3].cmp(&b[..3])); // (stable)
+    rows.sort_by_key(|row| (row[..3].to_vec(), row[5] == "0")); // (stable; data and ACKs are at different hosts)
     rows
 }
 
