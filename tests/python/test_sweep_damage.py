@@ -153,6 +153,79 @@ def test_a_store_cut_off_is_told(study, whole, good, tmp_path):
             study.run(place) if i % 2 else tables(place)
 
 
+def mangle(file: Path, chance: random.Random) -> None:
+    """One to four changes, from a bit to a page."""
+    data = bytearray(file.read_bytes())
+    for _ in range(chance.randint(1, 4)):
+        at, length = chance.randrange(len(data) + 1), chance.choice([1, 1, 8, 100, 4096])
+        start = at - at % 4096 if length == 4096 else at  # a page is a whole one
+        match chance.randrange(5):
+            case 0:
+                data[start : start + length] = chance.randbytes(length)
+            case 1:
+                data[start : start + length] = bytes(length)
+            case 2:
+                other = chance.randrange(len(data) + 1) // length * length
+                data[start : start + length] = data[other : other + length]
+            case 3:
+                data[start:start] = chance.randbytes(length)
+            case 4:
+                del data[start : start + length]
+    file.write_bytes(data)
+
+
+def test_fuzz_stores(study, whole, killed, good, tmp_path):
+    """For `CCLAB_FUZZ_SECONDS`: whatever a store has in it, it is read as it was or its damage is told, and mended it is whole again."""
+    chance = random.Random(seed := int(os.environ.get("CCLAB_FUZZ_SEED", "0")))
+    end, tried = time.monotonic() + float(os.environ.get("CCLAB_FUZZ_SECONDS", "20")), 0
+    rows = [set(table.splitlines()) for table in good]
+    while time.monotonic() < end or tried < 5:
+        tried += 1
+        what = f"CCLAB_FUZZ_SEED={seed}, store {tried}"
+        place = copy(killed if tried % 3 == 0 else whole, tmp_path / "store")
+        mangle(chance.choice(sorted(place.glob(f"{FILE}*"))), chance)
+        with contextlib.suppress(cclab.ResultError):
+            for table, there in zip(tables(place), rows, strict=True):
+                assert set(table.splitlines()) <= there, what
+        try:
+            study.run(place)
+        except cclab.ResultError:
+            mend(place)
+            study.run(place)
+        assert tables(place) == good, what
+
+
+@pytest.mark.parametrize(
+    "file", sorted((Path(__file__).parents[1] / "corpus" / "stores").glob("*.json")), ids=lambda file: file.stem
+)
+def test_whatever_an_earlier_store_says_is_a_sentence(study, tmp_path, file):
+    shutil.copyfile(file, tmp_path / "sweep.json")
+    for use in (study.run, cclab.load, mend):
+        with pytest.raises(cclab.ResultError, match="in an earlier layout"):
+            use(tmp_path)
+
+
+def test_fuzz_results(tmp_path):
+    """The same of the folder of a result: it is read, or what is wrong with it is told."""
+    chance = random.Random(seed := int(os.environ.get("CCLAB_FUZZ_SEED", "0")))
+    end, tried = time.monotonic() + float(os.environ.get("CCLAB_FUZZ_SECONDS", "20")) / 4, 0
+    scenario = cclab.Scenario(
+        duration="50 ms", network={"rate": "1 Mbit/s", "rtt": "9 ms"}, flows=[cclab.Flow(cc="reno")]
+    )
+    scenario.run().save(tmp_path / "whole")
+    while time.monotonic() < end or tried < 5:
+        tried += 1
+        place = copy(tmp_path / "whole", tmp_path / "result")
+        mangle(
+            chance.choice(sorted(path for path in place.rglob("*") if path.is_file() and path.stat().st_size)), chance
+        )
+        print(f"CCLAB_FUZZ_SEED={seed}, result {tried}")
+        with contextlib.suppress(cclab.CclabError):
+            loaded = cclab.load(place)
+            assert loaded.flows.height == 1
+            assert loaded.links.height >= 2
+
+
 def test_a_store_cut_to_nothing_begins_anew(study, whole, good, tmp_path):
     place = copy(whole, tmp_path / "store")
     os.truncate(place / FILE, 0)
