@@ -145,3 +145,10 @@ def test_a_program_is_found_from_anywhere(cc: object, tmp_path: Path, monkeypatc
     assert program_of(cclab.Scenario.load(tmp_path / "out" / "scenario.toml").to_dict()["flows"][0]) == str(
         tmp_path / "own.o"
     )
+
+
+def test_flows_of_a_program_are_called_by_its_file():
+    network = {"rate": "1 Mbit/s", "rtt": "10 ms"}
+    laws = ["bpf:/some/where/own.bpf.o", "bpf:other.o", "bpf:own.bpf.o", "reno"]
+    scenario = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": [{"cc": cc} for cc in laws]})
+    assert [flow["label"] for flow in scenario.resolved()["flows"]] == ["own-1", "other-1", "own-2", "reno-1"]

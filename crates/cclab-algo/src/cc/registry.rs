@@ -105,6 +105,13 @@ impl Entry {
         })
     }
 
+    /// What flows with it are called: its name; of a program for the kernel that of its file, without folder and ending.
+    pub fn label(&self) -> &'static str {
+        let Some(file) = self.name.strip_prefix(PROGRAM) else { return self.name };
+        let last = file.rsplit('/').next().unwrap_or(file);
+        last.split('.').find(|part| !part.is_empty()).unwrap_or(last)
+    }
+
     /// Whether it couples the paths of a connection.
     pub fn is_coupled(&self) -> bool {
         matches!(self.build, Build::Coupled(_))

@@ -101,7 +101,7 @@ impl FlowSpec {
         }
         let ((ends, rtt), traffic) = (place?, traffic?);
         let family = match &traffic {
-            TrafficSpec::Tcp(tcp) => tcp.cc.name,
+            TrafficSpec::Tcp(tcp) => tcp.cc.label(),
             TrafficSpec::Cbr { .. } => "cbr",
             TrafficSpec::OnOff { .. } => "onoff",
         };
@@ -143,7 +143,7 @@ impl FlowSpec {
         FlowSpec {
             path,
             label: None,
-            family: tcp.cc.name,
+            family: tcp.cc.label(),
             count: 1,
             ends,
             rtt,
