@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cclab.sweep.run import Progress
 
 Mix = tuple[tuple[str, int], ...]  # laws and how many flows of each
-_OPTIONS = ("rate", "rtt", "buffer", "queue", "flows", "against", "duration", "seeds", "within")
+_OPTIONS = ("rate", "rtt", "buffer", "queue", "threshold", "flows", "against", "duration", "seeds", "within")
 _QUESTION = "question.json"
 WITHIN = 0.02  # what is less apart is called the same
 
@@ -47,6 +47,7 @@ class Question:
         rtt: Base RTT of every flow.
         buffer: Limit of the bottleneck's queue.
         queue: Its discipline.
+        threshold: Of the discipline `step`: a packet that finds more than this waiting is marked.
         flows: How many share the bottleneck, two or more.
         against: A third law, the incumbent, that both meet.
         duration: Simulated time of a run.
@@ -69,6 +70,7 @@ class Question:
     send_jitter: str = "50 us"
     ecn: bool = False
     within: float = WITHIN
+    threshold: str | None = None
 
     @property
     def warmup(self) -> str:
@@ -113,6 +115,7 @@ class Question:
             ScenarioError, StudyError: a quantity or a law is not allowed.
         """
         queue = {"discipline": self.queue, "limit": self.buffer}
+        queue |= {"threshold": self.threshold} if self.threshold is not None else {}
         scenario = Scenario(
             name=f"{self.a} and {self.b}",
             duration=self.duration,
@@ -257,9 +260,15 @@ class Answer:
 
         q = self.question
         headings, rows = self.cells()
-        made = table(f"{q.rate}, {q.rtt}, {q.queue} of {q.buffer}: every mixture, {q.seeds} runs each", *headings)
-        for row in rows:
-            made.add_row(*row)
+        mixture, _, *figures = headings
+        made = table(f"{q.rate}, {q.rtt}, {self.bottleneck()}: every mixture, {q.seeds} runs each", mixture, *figures)
+        made.columns[0].no_wrap = True
+        for name, of, *cells in rows:  # a mixture of two has a row of its own, and one for each law
+            mixed = name and "+" in name
+            if mixed:
+                made.add_row(name, "", "", *cells[2:5], "", "")
+            own = [*cells[:2], "", "", "", *cells[5:]] if "+" in name or not name else cells
+            made.add_row(f"  {of}" if mixed or not name else name, *own)
         return ["\n".join(f"- {s}" for s in self.sentences), made, "\n".join([self.footing(), *self.remarks])]
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
@@ -283,6 +292,12 @@ class Answer:
                 rows.append([name, f"{count} {law}", *cells] if not k else
                             ["", f"{count} {law}", *cells[:2], "", "", "", *cells[5:]])  # fmt: skip
         return headings, rows
+
+    def bottleneck(self) -> str:
+        """The bottleneck's queue: discipline, limit and, where it has one, its threshold."""
+        checked = Scenario.from_toml(self.study.scenario_toml()).to_dict(full=True)["network"]["queue"]
+        marks = f", which marks above {checked['threshold']}" if "threshold" in checked else ""
+        return f"{self.question.queue} of {self.question.buffer}{marks}"
 
     def footing(self) -> str:
         """What the figures rest on."""

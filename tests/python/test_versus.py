@@ -100,8 +100,12 @@ def test_vegas_yields_to_cubic_in_a_deep_buffer(tmp_path: Path, capsys: pytest.C
         (["cubic", "cubik"], '"cubik"'),
         (["cubic", "cubic"], "two different"),
         (["cubic", "reno", "--against", "rino"], '"rino"'),
-        (["cubic", "reno", "--rate", "fast"], "rate"),
-        (["cubic", "reno", "--duration", "soon"], "soon"),
+        (["cubic", "reno", "--rate", "50"], '\'--rate\': "50" has no unit; write e.g. "10 Mbit/s"'),
+        (["cubic", "reno", "--rtt", "10"], "'--rtt'"),
+        (["cubic", "reno", "--duration", "soon"], "'--duration'"),
+        (["cubic", "reno", "--buffer", "9"], "--buffer"),
+        (["cubic", "reno", "--queue", "taildrop"], "--queue"),
+        (["cubic", "reno", "--threshold", "9 packets"], "--threshold"),
         (["cubic", "reno", "--quantity", "goodput"], "--quantity"),
     ],
 )
@@ -113,3 +117,23 @@ def test_mistakes_are_told(words: list[str], told: str, capsys: pytest.CaptureFi
 def test_options_of_laws_are_no_options_of_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["compare", str(tmp_path), str(tmp_path), "--rtt", "10 ms"]) == 2
     assert "--rtt" in capsys.readouterr().err
+
+
+def test_the_step_of_a_queue_is_said_and_can_be_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = ["--queue", "step", "--ecn", "--duration", "4 s", "--seeds", "3", "--rate", "10 Mbit/s"]
+    assert run_cli(["compare", "dctcp", "cubic", *few]) == 0
+    assert "step of 1 BDP, which marks above 20 packets" in capsys.readouterr().out
+    assert run_cli(["compare", "dctcp", "cubic", *few, "--threshold", "5 packets", "--out", str(tmp_path / "o")]) == 0
+    assert "which marks above 5 packets" in capsys.readouterr().out
+    page = (tmp_path / "o/report.html").read_text(encoding="utf-8")
+    assert "marks above 5 packets" in page
+    assert "--threshold &#39;5 packets&#39;" in page
+
+
+def test_the_table_names_a_mixture_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["compare", "cubic", "bbr3", "--flows", "4", "--against", "reno", "--duration", "4 s", "--seeds", "3"]
+    assert run_cli([*asked, "--rate", "10 Mbit/s"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 140
+    for name in ("3 bbr3 + 1 cubic", "1 bbr3 + 3 reno"):
+        assert [line for line in lines if line.startswith(name)]

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from cclab.cli.algorithms import ALGORITHMS
-from cclab.cli.model import Quantity
+from cclab.cli.model import Quantity, Written
+from cclab.errors import ScenarioError, StudyError, UnknownNameError
 
 _FOLDER = click.Path(path_type=Path)
 STATUS = {"agrees": 0, "differs": 1, "cannot tell": 3}
@@ -27,14 +28,15 @@ _FAILED = 2  # whatever the reason: 1 is a difference
 @click.option(
     "--deviations", type=click.FloatRange(0), default=0.0, help="Tolerance in standard deviations of B's runs."
 )
-@click.option("--rate", help="Of the bottleneck of congestion controls (default 100 Mbit/s).")
-@click.option("--rtt", help="Base RTT of their flows (default 40 ms).")
+@click.option("--rate", type=Written("rate"), help="Of the bottleneck of congestion controls (default 100 Mbit/s).")
+@click.option("--rtt", type=Written("time"), help="Base RTT of their flows (default 40 ms).")
 @click.option("--buffer", help="Limit of the bottleneck's queue (default 1 BDP).")
 @click.option("--queue", help="Its discipline (default droptail).")
+@click.option("--threshold", help="Of --queue step: more than this waiting is marked (default 20 packets).")
 @click.option("--flows", type=click.IntRange(2, 1000), help="How many share it (default 2).")
 @click.option("--against", metavar="LAW", help="An incumbent that both meet, e.g. reno.")
 @click.option("--ecn", is_flag=True, default=None, help="The flows ask for ECN.")
-@click.option("--duration", help="Of a run (default 60 s, a quarter of which is left out).")
+@click.option("--duration", type=Written("time"), help="Of a run (default 60 s, a quarter of which is left out).")
 @click.option("--seeds", type=click.IntRange(3, 10_000), help="Runs of each mixture (default 10).")
 @click.option("--out", type=_FOLDER, help="Keep page, tables and figures in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -77,12 +79,11 @@ def _are_laws(a: str, b: str) -> bool:
     return a in known
 
 
-_OF_LAWS = ("rate", "rtt", "buffer", "queue", "flows", "against", "ecn", "duration", "seeds")
+_OF_LAWS = ("rate", "rtt", "buffer", "queue", "threshold", "flows", "against", "ecn", "duration", "seeds")
 
 
 def _laws(a: str, b: str, given: dict[str, Any]) -> None:
     from cclab import console, results, versus
-    from cclab.errors import UnknownNameError
     from cclab.sweep.display import Display
 
     if a == b:
@@ -93,7 +94,10 @@ def _laws(a: str, b: str, given: dict[str, Any]) -> None:
     if "against" in chosen and not _are_laws(a, chosen["against"]):
         raise UnknownNameError(f"--against: unknown algorithm {chosen['against']!r}")
     question = versus.Question(a, b, **chosen)
-    study = question.study().check()
+    try:
+        study = question.study().check()
+    except (ScenarioError, StudyError) as error:
+        raise _by_option(error) from None
     place = given["out"]
     console.note(f"{len(study)} runs of {len(question.mixes())} mixtures.")
     with Display(f"{a} and {b}") as progress:
@@ -106,6 +110,17 @@ def _laws(a: str, b: str, given: dict[str, Any]) -> None:
         click.echo(results.to_json(answer.json()))
     else:
         console.show(*answer.tables())
+
+
+def _by_option(error: ScenarioError | StudyError) -> click.UsageError:
+    """A mistake in the scenario that options make, by their names."""
+    text = str(error).partition(" (at mix")[0]
+    for field, option in (
+        ("network.queue.discipline", "--queue"), ("network.queue.limit", "--buffer"),
+        ("network.queue.threshold", "--threshold"),
+    ):  # fmt: skip
+        text = text.replace(field, option)
+    return click.UsageError(text)
 
 
 def _told(ctx: click.Context, a: Path, b: Path, given: dict[str, Any]) -> str:

@@ -35,6 +35,22 @@ class Quantity(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
+class Written(click.ParamType[str]):
+    """A quantity as scenarios have them, as it was written."""
+
+    def __init__(self, kind: str) -> None:
+        self.name = kind
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        """What it is, where help names the value."""
+        return self.name.upper()
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The value; what is wrong with it is told as scenarios tell it."""
+        Quantity(self.name).convert(value, param, ctx)
+        return str(value)
+
+
 _MORE = "May be given more than once."
 
 
