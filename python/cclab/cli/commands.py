@@ -257,9 +257,19 @@ cli.add_command(trace)
 @click.option("--out", type=_FOLDER, help="Folder for page, tables and figures (default out/STUDY).")
 @click.option("--force", is_flag=True, help="Run again even if nothing has changed since the last time.")
 @click.option("--part", "parts", multiple=True, help="Only this part of it; may be given more than once.")
-def reproduce(study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...]) -> None:
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="PATH=VALUE",
+    callback=_changes,
+    help='Another value in its study.toml, e.g. full.duration="600 s"; may be given more than once.',
+)
+def reproduce(
+    study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...], changes: dict[str, Any]
+) -> None:
     """Run the published experiment STUDY again and put its numbers beside ours."""
-    _reproduce(study, quick, out, force, parts)
+    _reproduce(study, quick, out, force, parts, changes)
 
 
 @cli.command(short_help="Compare cclab with theory and other simulators.")
@@ -270,14 +280,16 @@ def reproduce(study: str, quick: bool, out: Path | None, force: bool, parts: tup
 @click.option("--part", "parts", multiple=True, help="Only this part of it; may be given more than once.")
 def validate(what: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...]) -> None:
     """Put WHAT beside formulas and ns-2.35: a verdict for each number, and a page."""
-    _reproduce(f"{what}-validation", quick, out, force, parts)
+    _reproduce(f"{what}-validation", quick, out, force, parts, {})
 
 
-def _reproduce(study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...]) -> None:
+def _reproduce(
+    study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...], changes: dict[str, Any]
+) -> None:
     from cclab import console, published
     from cclab.sweep.display import Display
 
-    found = published.find(study)
+    found = published.find(study).replace(changes)
     place = out or Path("out") / found.slug
     with Display(f"Reproducing {found.title}") as progress:
         found_now, fresh = published.reproduce(
@@ -285,6 +297,8 @@ def _reproduce(study: str, quick: bool, out: Path | None, force: bool, parts: tu
         )
     for table in published.tables(found_now):
         console.show(table)
+    if quick:
+        console.note(f"Quick version: {found_now['shorter']}.")
     if not fresh:
         console.note(
             "Nothing has changed since the last time, so this is what was measured then (--force runs it again)."

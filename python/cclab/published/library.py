@@ -5,16 +5,17 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Self, cast
 
 from cclab.errors import StudyError
 from cclab.published.context import Context
 from cclab.published.findings import Findings
 from cclab.registry import unknown
+from cclab.scenario import changed
 
 # In a clone this is a link to the folder `studies` of the repository, in an installed package a copy of it.
 LIBRARY = Path(__file__).parent / "studies"
@@ -34,11 +35,13 @@ class Published:
         slug: Its name on the command line; the name of its folder.
         folder: Where it is.
         about: Its `study.toml`.
+        changes: What `about` has in place of what is written there, by dotted path.
     """
 
     slug: str
     folder: Path
     about: dict[str, Any]
+    changes: dict[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -70,6 +73,21 @@ class Published:
             if part not in there:
                 raise unknown(f"part of {self.slug}", part, there)
         return tuple(part for part in there if part in wanted or not wanted)
+
+    def replace(self, changes: Mapping[str, Any]) -> Self:
+        """The study with other values in its `study.toml`, by dotted path: `{"full.duration": "600 s"}`.
+
+        Raises:
+            StudyError: there is nothing at a path that could have another value.
+        """
+        for path in changes:
+            at: Any = self.about
+            for name in path.split("."):
+                if not isinstance(at, dict) or name not in at:
+                    known = f"; there is {', '.join(at)}" if isinstance(at, dict) else ""
+                    raise StudyError(f"{path}: {self.slug} has no {name!r} there{known}")
+                at = at[name]
+        return replace(self, about=changed(self.about, changes), changes={**self.changes, **changes})
 
     def analysis(self) -> Analysis:
         """Its `analysis.py`, loaded.
@@ -116,7 +134,7 @@ def _load(folder: Path) -> Published:
         about = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
     except ValueError as error:
         raise StudyError(f"{folder / 'study.toml'}: {error}") from None
-    for field in ("title", "summary", "question", "source"):
-        if not isinstance(about.get(field), str):
-            raise StudyError(f"{folder / 'study.toml'}: {field}: missing; write one line of text")
+    for name in ("title", "summary", "question", "source"):
+        if not isinstance(about.get(name), str):
+            raise StudyError(f"{folder / 'study.toml'}: {name}: missing; write one line of text")
     return Published(folder.name, folder.resolve(), about)

@@ -142,6 +142,8 @@ def _found(study: Published, findings: Findings, context: Context) -> dict[str, 
         "question": study.question,
         "source": study.source,
         "quick": context.quick,
+        "shorter": study.about.get("shorter", "fewer points and replications than the full study; every part is here"),
+        "changes": study.changes,
         "parts": list(context.parts),
         "summary": findings.summary,
         "differences": findings.differences,
@@ -206,7 +208,7 @@ def _key(study: Published, quick: bool, parts: Sequence[str]) -> str:
     package = Path(__file__).parents[1]
     files = [p for p in study.folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     files += [p for p in package.rglob("*") if p.suffix in (".py", ".j2", ".css", ".js") and LIBRARY not in p.parents]
-    whole = hashlib.sha256(f"quick={quick} {' '.join(parts)}".encode())
+    whole = hashlib.sha256(f"quick={quick} {' '.join(parts)} {json.dumps(study.changes)}".encode())
     for path in [*sorted(files), Path(_core.__file__)]:
         whole.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()

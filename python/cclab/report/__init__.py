@@ -145,6 +145,9 @@ def _published_page(folder: Path, sealed: bool) -> str:
         legends={"numbers": meanings(row["tolerance"] for row in found["comparisons"]), "claims": published.CLAIMS},
         sources=published.SOURCES,
         part_options="".join(f" --part {part}" for part in chosen),
+        set_options="".join(
+            f" --set {shlex.quote(f'{path}={value}')}" for path, value in found.get("changes", {}).items()
+        ),
         title=found["title"],
     )
 
