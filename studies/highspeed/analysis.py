@@ -1,10 +1,10 @@
-"""High-speed TCP variants on a dumbbell: the five tests of the study, its findings in words, and the ranges around them."""
+"""High-speed TCP variants on a dumbbell: the five tests of the study, its findings in words, and what is varied around them."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,21 +12,23 @@ import numpy as np
 import polars as pl
 
 from cclab import Scenario, metrics, stats
-from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.plots import Chart, look, styled, thin
 from cclab.published import Check, Context, Figure, Findings, Table, judged
 from cclab.results import Result
 
-PACKET = 1500  # bytes on the wire
+PACKET, MSS = 1500, 1448  # bytes on the wire, and of data with timestamps
 LINK = "bottleneck"
 TESTS = ("utilisation", "fairness", "rtt-fairness", "friendliness", "mixture")
 NEW = ("CUBIC", "BIC", "FAST", "HSTCP", "Scalable")  # the paper's new variants; H-TCP is ours
 RENO = "Reno"
+PRINTED = "as printed"
 # Verdicts need thresholds; these were fixed before anything was run. The paper gives none.
 GOOD_UTILISATION = 0.95  # of the link
 GOOD_FAIRNESS = 0.8  # smaller over larger goodput
 SAME = 0.01  # utilisations are as good as equal within this
 FRIENDLY = 0.8  # of what Reno gets beside Reno
 SHORT_MS = 22
+OUTLIER = 8.0  # times the usual distance of a run from the median of its set-up
 
 
 @dataclass(frozen=True)
@@ -34,106 +36,139 @@ class Cell:
     """One set-up, run with several seeds."""
 
     test: str
+    part: str
+    setup: str
+    """What differs from the printed set-up of the test."""
     algorithm: str
     rtt_ms: int
+    rate: str
     queue: float
     background: str
-    published: bool
-    """Whether queue and background are those that the paper prints for this test."""
+    hosts: str = "64 KiB"
+    length: str = "quick"
 
 
 def run(context: Context) -> Findings:
     """Everything of the study."""
     about = context.about
     cells = list(design(about, context.quick, context.parts))
-    seeds = range(1, 1 + scale(about, context.quick)["replications"])
-    jobs = [(scenario(about, cell, context.quick), seed) for cell in cells for seed in seeds]
-    reduced = context.run(jobs, summary, keep="highspeed/3")
-    rows = [
-        {**vars(cell), "seed": seed, **row}
-        for (cell, seed), row in zip(itertools.product(cells, seeds), reduced, strict=True)
-    ]
+    planned = [(cell, seed) for cell in cells for seed in range(1, 1 + about[cell.length]["replications"])]
+    jobs = [(scenario(about, cell), seed) for cell, seed in planned]
+    reduced = context.run(jobs, summary, keep="highspeed/4")
+    rows = [{**vars(cell), "seed": seed, **row} for (cell, seed), row in zip(planned, reduced, strict=True)]
     runs = with_friendliness(pl.DataFrame(rows, infer_schema_length=None))
-    printed = runs.filter("published")
-    return Findings(
-        comparisons=[],
-        checks=checks(printed, context.folder),
-        figures=figures(printed, runs),
-        tables=tables(printed, runs),
-        summary=answer(printed),
-        differences=differences(printed),
-        method=method(about, context.quick, len(seeds), runs),
-    )
+    traced = [cell for cell in cells if cell.part == "fairness" and cell.rtt_ms == most_traced(cells)]
+    traces = context.run([(scenario(about, cell), 1) for cell in traced], trace, keep="highspeed-trace/1")
+    return findings(context, runs, {c.algorithm: pl.DataFrame(t) for c, t in zip(traced, traces, strict=True)})
 
 
 # --- What is run -----------------------------------------------------------------------------------------------------
 
 
-def scale(about: dict[str, Any], quick: bool) -> dict[str, Any]:
-    return dict(about["quick" if quick else "full"])
-
-
-def design(about: dict[str, Any], quick: bool, parts: Iterable[str]) -> Iterable[Cell]:
-    """The set-ups that are printed first, then the ranges around them."""
+def design(about: dict[str, Any], quick: bool, parts: Iterable[str]) -> Iterator[Cell]:
+    """The printed set-ups first, then what is varied: in the tests that are chosen, or in all."""
     parts = list(parts)
-    matrix = "matrix" in parts
-    for test in (t for t in TESTS if t in parts):
-        of = about["tests"][test]
-        for rtt, algorithm in itertools.product(rtts(of, quick), about["algorithms"]):
-            yield Cell(test, algorithm, rtt, of["queue"], of["background"], True)
-    if not matrix:
-        return
-    for test in (t for t in TESTS[:4] if len(parts) == 1 or t in parts):
-        of = about["tests"][test]
-        around = itertools.product(about["matrix"]["queue"], about["matrix"]["background"])
-        ranges = [(q, b) for q, b in around if (q, b) != (of["queue"], of["background"])]
-        wanted = rtts(of, quick)
-        if quick:  # every part present, fewer points: one test, one RTT, the corners
-            if test != "fairness":
-                continue
-            queues, loads = about["matrix"]["queue"], about["matrix"]["background"]
-            ranges, wanted = [(queues[0], loads[0]), (queues[-1], loads[0]), (queues[0], loads[-1])], wanted[:1]
-        for (queue, background), rtt, algorithm in itertools.product(ranges, wanted, about["algorithms"]):
-            yield Cell(test, algorithm, rtt, queue, background, False)
+    tests = [test for test in TESTS if test in parts] or list(TESTS)
+    alphas = list(about["alpha"]) if "alpha" in parts else []
+    length = "quick" if quick else "full"
+    for test in tests if alphas else [test for test in tests if test in parts]:
+        for rtt, law in itertools.product(rtts(about, test, length), [*about["algorithms"], *alphas]):
+            yield Cell(test, test, PRINTED, law, rtt, *printed(about, test), length=length)
+    if "hosts" in parts:
+        yield from other_hosts(about, quick, tests)
+    if "cubic" in parts:
+        yield from cubics(about, quick)
+    if "matrix" in parts:
+        for test in tests[:2][-1:] if quick else tests:
+            for setup in ranges(about, test):
+                for rtt, law in itertools.product(rtts(about, test, "quick")[-1:], about["algorithms"]):
+                    if not quick or (setup[:2] == printed(about, test)[:2]):
+                        yield Cell(test, "matrix", told_setup(*setup), law, rtt, *setup)
 
 
-def rtts(of: dict[str, Any], quick: bool) -> list[int]:
-    return list(of["rtt"]["quick" if quick else "full"]) if "rtt" in of else [max(of["rtts"])]
+def other_hosts(about: dict[str, Any], quick: bool, tests: list[str]) -> Iterator[Cell]:
+    """Every choice of hosts in every test; quick, the one that differs most in one."""
+    laws = [*about["algorithms"], list(about["alpha"])[-1]]
+    for hosts, test in itertools.product(about["hosts"], tests):
+        if quick and (hosts != "unlimited" or test != "fairness"):
+            continue
+        for rtt, law in itertools.product(rtts(about, test, "quick"), laws):
+            yield Cell(test, "hosts", hosts, law, rtt, *printed(about, test), hosts=hosts)
 
 
-def scenario(about: dict[str, Any], cell: Cell, quick: bool) -> Scenario:
+def cubics(about: dict[str, Any], quick: bool) -> Iterator[Cell]:
+    """CUBIC with one thing changed, without background and beside two kinds of it."""
+    rate, queue, load = printed(about, "fairness")
+    for setup, hosts in (("no background", "64 KiB"), ("64 KiB", "64 KiB"), ("unlimited", "unlimited")):
+        background = "none" if setup == "no background" else load
+        for rtt, law in itertools.product(about["cubic"]["rtt"][: 1 if quick else None], about["cubic"]["laws"]):
+            yield Cell("fairness", "cubic", setup, law, rtt, rate, queue, background, hosts)
+
+
+def printed(about: dict[str, Any], test: str) -> tuple[str, float, str]:
+    """Rate, queue and background as the paper has them for a test."""
+    of = about["tests"][test]
+    return of["rate"], of["queue"], of["background"]
+
+
+def ranges(about: dict[str, Any], test: str) -> list[tuple[str, float, str]]:
+    """The printed set-up, and those that differ from it in as many of rate, queue and background as are varied at once."""
+    of, around = printed(about, test), about["matrix"]
+    values = [list(dict.fromkeys([of[i], *around[name]])) for i, name in enumerate(("rate", "queue", "background"))]
+    return [
+        new
+        for new in itertools.product(*values)
+        if sum(a != b for a, b in zip(new, of, strict=True)) <= around["at_once"]
+    ]
+
+
+def told_setup(rate: str, queue: float, background: str) -> str:
+    return f"{rate}, queue {queue * 100:g} % of BDP, background {background.replace('%', ' %')}"
+
+
+def rtts(about: dict[str, Any], test: str, which: str) -> list[int]:
+    of = about["tests"][test]
+    return list(of["rtt"][which]) if "rtt" in of else [max(of["rtts"])]
+
+
+def law(about: dict[str, Any], name: str) -> Any:
+    """A congestion control as a scenario has it."""
+    return (about["algorithms"] | about["alpha"] | about["cubic"]["laws"])[name]
+
+
+def scenario(about: dict[str, Any], cell: Cell) -> Scenario:
     """A set-up as a scenario."""
-    of, size = about["tests"][cell.test], scale(about, quick)
-    law = about["algorithms"][cell.algorithm]
+    of, size, hosts = about["tests"][cell.test], about[cell.length], about["hosts"][cell.hosts]
 
-    def flow(rtt_ms: int, cc: str = law, **more: Any) -> dict[str, Any]:
-        return {**about["flow"], "cc": cc, "rtt": f"{rtt_ms} ms", **more}
+    def flow(rtt_ms: int, name: str = cell.algorithm, **more: Any) -> dict[str, Any]:
+        return {**about["flow"], **hosts.get("flow", {}), "cc": law(about, name), "rtt": f"{rtt_ms} ms", **more}
 
     later = {"start": size["second_start"]}
     flows = {
         "utilisation": lambda: [flow(cell.rtt_ms)],
         "fairness": lambda: [flow(cell.rtt_ms), flow(cell.rtt_ms, **later)],
         "rtt-fairness": lambda: [flow(of["rtt_first"]), flow(cell.rtt_ms, **later)],
-        "friendliness": lambda: [flow(cell.rtt_ms), flow(cell.rtt_ms, about["algorithms"][RENO])],
+        "friendliness": lambda: [flow(cell.rtt_ms), flow(cell.rtt_ms, RENO)],
         "mixture": lambda: [flow(rtt) for rtt in of["rtts"]],
     }[cell.test]()
     longest = max(int(f["rtt"].split()[0]) for f in flows)
-    rate = float(of["rate"].split()[0]) * 1e6
+    rate = float(cell.rate.split()[0]) * 1e6
     buffer = max(1, int(cell.queue * rate * longest * 1e-3 / 8 / PACKET))
-    background = [] if cell.background == "none" else [{**about["background"], "load": cell.background}]
+    background = {**about["background"], **hosts.get("background", {}), "load": cell.background}
     return Scenario.from_dict(
         {
-            "name": f"{cell.test}, {cell.algorithm}, {cell.rtt_ms} ms, {cell.queue:g} BDP, background {cell.background}",
+            "name": f"{cell.test}, {cell.algorithm}, {cell.rtt_ms} ms, {told_setup(cell.rate, cell.queue, cell.background)}, "
+            f"hosts {cell.hosts}, {size['duration']}",
             "duration": size["duration"],
             "warmup": size["warmup"],
             "network": {
                 "topology": "dumbbell",
-                "rate": of["rate"],
+                "rate": cell.rate,
                 "access": {"rate": "1 Gbit/s", "queue": {"limit": "unlimited"}},
                 "queue": {"discipline": "droptail", "limit": f"{buffer} packets"},
             },
             "flows": [{**f, "label": f"long-{i + 1}"} for i, f in enumerate(flows)],
-            "background": background,
+            "background": [background] if cell.background != "none" else [],
             "record": {"samples": "1 s"},
         }
     )
@@ -143,7 +178,7 @@ def summary(result: Result) -> dict[str, float]:
     """What the analysis needs of a run."""
     flows, link = result.flows, result.links.row(by_predicate=pl.col("name") == LINK, named=True)
     goodput = flows["goodput_bps"].to_list()
-    web = result.background.to_dicts()[0] if result.background.height else None
+    web = result.background.to_dicts()[0] if result.background.height else {}
     return {
         "utilisation": link["utilisation"],
         "queue_s": link["sojourn_mean_s"],
@@ -153,19 +188,37 @@ def summary(result: Result) -> dict[str, float]:
         "goodput_2": goodput[1] if len(goodput) > 1 else math.nan,
         "goodput_all": sum(goodput),
         "throughput_all": float(flows["throughput_bps"].sum()),
-        "jain": metrics.jain(goodput),
+        "jain": metrics.jain(goodput) if len(goodput) > 1 else math.nan,
         "variation": float(np.mean(metrics.coefficient_of_variation(result, window_s=1.0))),
         "converged_s": metrics.convergence_time_s(result) if len(goodput) == 2 else math.nan,
-        "carried_load": web["carried_load"] if web else 0.0,
-        "background_bps": web["carried_bps"] if web else math.nan,
-        "interval_s": web["packet_interval_mean_s"] if web else math.nan,
-        "fct_s": web["fct_mean_s"] if web else math.nan,
+        "carried_load": web.get("carried_load", 0.0),
+        "background_bps": web.get("carried_bps", math.nan),
+        "interval_s": web.get("packet_interval_mean_s", math.nan),
+        "fct_s": web.get("fct_mean_s", math.nan),
     }
 
 
+def trace(result: Result) -> dict[str, list[float]]:
+    """Window and goodput of the flows of a run over time, in segments and Mbit/s."""
+    windows = result.samples.pivot("flow", index="time_s", values="cwnd_bytes").sort("time_s")
+    at, rates = metrics.rate_series(result, 1.0)
+    return {
+        "time_s": at.tolist(),
+        **{f"goodput_{i + 1}": (of / 1e6).tolist() for i, of in enumerate(rates)},
+        "window_at_s": windows["time_s"].to_list(),
+        **{f"window_{i + 1}": (windows[name] / MSS).to_list() for i, name in enumerate(windows.columns[1:])},
+    }
+
+
+def most_traced(cells: Iterable[Cell]) -> int:
+    """The RTT in the middle of those of 4.2, at which windows and rates are drawn over time."""
+    of = sorted({cell.rtt_ms for cell in cells if cell.part == "fairness"})
+    return of[len(of) // 2] if of else 0
+
+
 def with_friendliness(runs: pl.DataFrame) -> pl.DataFrame:
-    """Adds what compares runs: the fairness ratio, and Reno's goodput over that beside Reno with the same seed."""
-    same = ["test", "rtt_ms", "queue", "background", "seed"]
+    """Adds what compares flows and runs: fairness ratio, Reno's goodput over that beside Reno with the same seed, and the rest."""
+    same = [*(name for name in Cell.__dataclass_fields__ if name != "algorithm"), "seed"]
     beside_reno = runs.filter(pl.col("algorithm") == RENO).select(
         *same, reno_bps=(pl.col("goodput_1") + pl.col("goodput_2")) / 2
     )
@@ -180,8 +233,42 @@ def with_friendliness(runs: pl.DataFrame) -> pl.DataFrame:
             retained=pl.when(friendliness & (pl.col("algorithm") != RENO)).then(
                 pl.col("goodput_2") / pl.col("reno_bps")
             ),
+            over_background=pl.when(pl.col("test") == "mixture").then(
+                pl.col("throughput_all") / pl.col("background_bps")
+            ),
+            converged_s=pl.when(pl.col("converged_s").is_finite()).then("converged_s").otherwise(math.nan),
         )
         .with_columns(rtt_unfairness=pl.col("rtt_ratio").log(2.0).abs())
+    )
+
+
+def findings(context: Context, runs: pl.DataFrame, traces: dict[str, pl.DataFrame]) -> Findings:
+    about = context.about
+    every = runs.filter(pl.col("part") == pl.col("test"))
+    base = every.filter(pl.col("algorithm").is_in(list(about["algorithms"])))
+    listed = pl.read_csv(context.folder / "findings.csv").to_dicts()
+    told = {f"alpha {'200' if name == 'FAST' else name.split()[-1]}": of for name, of in each_fast(every).items()}
+    hosts = {
+        f"{setup}{'' if name == 'FAST' else name.removeprefix('FAST')}": of
+        for (setup,), part in runs.filter(part="hosts").group_by("setup", maintain_order=True)
+        for name, of in each_fast(part).items()
+    }
+    tables = [*measured(base), *converged(base), *outliers(base)]
+    if len(told) > 1:
+        tables.insert(0, verdicts(listed, told, "alpha", "The verdicts for each alpha of FAST",
+            "As printed, otherwise. alpha is the number of packets that FAST keeps in the queue; the law's default is 200."))  # fmt: skip
+    if hosts:
+        tables.insert(1, verdicts(listed, hosts, "hosts", "The verdicts for other hosts",
+            f"Receive window of the background, initial window of all hosts (10 where nothing is said), each with FAST's alpha of 200 "
+            f"and as said, in runs of {about['quick']['duration']} at the shortest and the longest RTT."))  # fmt: skip
+    return Findings(
+        comparisons=[],
+        checks=checks(base, listed, context.quick),
+        figures=[*figures(base), *over_time(traces, most_traced_of(base))],
+        tables=[*tables, *(cubic(runs.filter(part="cubic"))), *around(runs)],
+        summary=answer(base, listed, told),
+        differences=differences(),
+        method=method(about, context.quick, runs),
     )
 
 
@@ -196,20 +283,64 @@ class Claim:
     judge: Callable[[pl.DataFrame], tuple[list[str], str]]
 
 
-def checks(printed: pl.DataFrame, folder: Any) -> list[Check]:
+def checks(base: pl.DataFrame, listed: list[dict[str, str]], quick: bool) -> list[Check]:
     """Each finding with a verdict and the figures behind it."""
     made = []
-    n = printed["seed"].n_unique() if printed.height else 0
-    for row in pl.read_csv(folder / "findings.csv").to_dicts():
-        claim = CLAIMS[row["finding"]]
+    n = base["seed"].n_unique() if base.height else 0
+    for row in listed:
         text = f"{row['section']}: {row['algorithm'].replace(';', ', ')}: {row['text']}"
-        wanted = claim.test.split("+")
-        if not all((printed["test"] == test).any() for test in wanted):
+        if (found := judge(base, row["finding"])) is None:
             made.append(judged(text, [], "This part was not run."))
             continue
-        found, evidence = claim.judge(printed)
-        made.append(judged(text, found, f"{evidence}. ± is half of the 95 % interval over n = {n} runs."))
+        if quick and row["long"]:
+            text += " (needs the long run)"
+        made.append(judged(text, found[0], f"{found[1]}. ± is half of the 95 % interval over n = {n} runs."))
     return made
+
+
+def judge(runs: pl.DataFrame, finding: str) -> tuple[list[str], str] | None:
+    """The comparisons that a finding rests on and the figures behind them; nothing where its tests were not run."""
+    claim = CLAIMS[finding]
+    there = set(runs["test"]) if runs.height else set()
+    return claim.judge(runs) if there.issuperset(claim.test.split("+")) else None
+
+
+def each_fast(runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The runs with one alpha of FAST in place of all, for each that there is: what the findings are judged by."""
+    kinds = [name for name in runs["algorithm"].unique(maintain_order=True) if name.startswith("FAST")]
+    return {
+        kind: runs.filter(~pl.col("algorithm").is_in([k for k in kinds if k != kind])).with_columns(
+            pl.col("algorithm").replace({kind: "FAST"})
+        )
+        for kind in kinds
+    }
+
+
+def verdicts(listed: list[dict[str, str]], sets: dict[str, pl.DataFrame], name: str, title: str, caption: str) -> Table:
+    """A verdict for each finding (a row) and each choice (a column), and how many hold."""
+    columns: dict[str, list[str]] = {
+        "Finding": [f"{row['section']}: {row['algorithm'].replace(';', ', ')}: {row['text']}" for row in listed]
+    }
+    for choice, runs in sets.items():
+        found = [judge(runs, row["finding"]) for row in listed]
+        columns[choice] = [short(of[0]) if of else stats.NOT_TESTED for of in found]
+    columns["Finding"].append("Findings that hold")
+    for choice in sets:
+        columns[choice].append(
+            str(columns[choice].count(stats.HOLDS) + sum(x.startswith(f"{stats.HOLDS},") for x in columns[choice]))
+        )
+    return Table(
+        f"verdicts-{name}",
+        title,
+        f"{caption} Beside the verdict: how many comparisons are for it.",
+        pl.DataFrame(columns),
+    )
+
+
+def short(comparisons: list[str]) -> str:
+    """A verdict, and how many of the comparisons behind it are for it."""
+    told = f", {comparisons.count(stats.AGREES)} of {len(comparisons)}" if len(comparisons) > 1 else ""
+    return stats.claim(comparisons) + told
 
 
 def by_seed(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> list[float]:
@@ -226,7 +357,7 @@ def mean_of(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> stats.
 
 def bounds(value: str) -> tuple[float, float]:
     """What a figure cannot leave."""
-    return 0.0, 1.0 if value in ("smaller_share", "utilisation") else math.inf
+    return 0.0, 1.0 if value in ("smaller_share", "utilisation", "jain", "loss", "carried_load") else math.inf
 
 
 def less(runs: pl.DataFrame, test: str, value: str, a: str, b: str) -> str:
@@ -280,7 +411,9 @@ def fairness_good(runs: pl.DataFrame) -> tuple[list[str], str]:
     return found, (
         f"Smaller over larger goodput of the two flows, mean over the RTTs (good: {GOOD_FAIRNESS:g} or more): "
         + named(runs, "fairness", "smaller_share", present(runs))
-    )
+        + ". Jain's index: " + named(runs, "fairness", "jain", present(runs))
+        + ". Utilisation, %: " + named(runs, "fairness", "utilisation", present(runs), 100)
+    )  # fmt: skip
 
 
 def wilder(runs: pl.DataFrame, algorithm: str) -> list[str]:
@@ -406,6 +539,24 @@ def summary_unfair(runs: pl.DataFrame) -> tuple[list[str], str]:
     )  # fmt: skip
 
 
+def mixture_good(runs: pl.DataFrame) -> tuple[list[str], str]:
+    """The paper's first figure of 4.5: throughput of the long flows over the background's."""
+    return [less(runs, "mixture", "over_background", RENO, n) for n in NEW], (
+        "The paper has no words for 4.5; judged is what 4.6 says in general, in the terms of 4.5: four long flows get more beside the "
+        "background than four of Reno. Throughput of the long flows over the background's: "
+        + named(runs, "mixture", "over_background", present(runs))
+    )
+
+
+def mixture_delay(runs: pl.DataFrame) -> tuple[list[str], str]:
+    """The paper's second figure of 4.5: the mean interval between packets of short flows."""
+    found, pairs = against_pairs(runs, "mixture", "interval_s")
+    return found, (
+        f"The paper has no words for 4.5; judged is what 4.6 says of queueing delay, in the terms of 4.5. {pairs} Mean interval between "
+        "packets of short flows, ms: " + named(runs, "mixture", "interval_s", present(runs), 1e3)
+    )
+
+
 def summary_fast(runs: pl.DataFrame) -> tuple[list[str], str]:
     others = [n for n in NEW if n != "FAST"]
 
@@ -431,13 +582,19 @@ def summary_stcp(runs: pl.DataFrame) -> tuple[list[str], str]:
     return [*first[0], *wilder(runs, "Scalable")], f"{first[1]}. {second[1]}"
 
 
-def summary_delay(runs: pl.DataFrame) -> tuple[list[str], str]:
+def against_pairs(runs: pl.DataFrame, test: str, value: str) -> tuple[list[str], str]:
+    """CUBIC, BIC and Scalable TCP each beside Reno, HSTCP and FAST: whether it has more, and which pairs have it the other way."""
     pairs = list(itertools.product(("CUBIC", "BIC", "Scalable"), (RENO, "HSTCP", "FAST")))
-    found = {f"{a} more than {b}": less(runs, "fairness", "queue_s", b, a) for a, b in pairs}
+    found = {f"{a} more than {b}": less(runs, test, value, b, a) for a, b in pairs}
     against = [pair for pair, verdict in found.items() if verdict == stats.DIFFERS]
-    return list(found.values()), (
-        f"Against it: {'; '.join(against) or 'none'}. Mean time in the queue, two flows, "
-        "mean over the RTTs, ms: " + named(runs, "fairness", "queue_s", present(runs), 1e3)
+    return list(found.values()), f"Against it: {'; '.join(against) or 'none'}."
+
+
+def summary_delay(runs: pl.DataFrame) -> tuple[list[str], str]:
+    found, pairs = against_pairs(runs, "fairness", "queue_s")
+    return found, (
+        f"{pairs} Mean time in the queue, two flows, mean over the RTTs, ms: "
+        + named(runs, "fairness", "queue_s", present(runs), 1e3)
     )
 
 
@@ -452,6 +609,8 @@ CLAIMS = {
     "friendly-short": Claim("friendliness", friendly_short),
     "most-aggressive": Claim("friendliness", most_aggressive),
     "friendly-abnormal": Claim("friendliness", friendly_abnormal),
+    "mixture-good": Claim("mixture", mixture_good),
+    "mixture-delay": Claim("mixture", mixture_delay),
     "summary-unfair": Claim("utilisation+friendliness", summary_unfair),
     "summary-fast": Claim("utilisation+friendliness", summary_fast),
     "summary-stcp": Claim("fairness+friendliness", summary_stcp),
@@ -482,6 +641,8 @@ VIEWS = (
          "Goodput in windows of 1 s; the lower, the smoother.", log=True),
     View("fairness", "smaller_share", "Two flows of one kind, equal RTTs (4.2)", "Smaller / larger goodput",
          "1 is a fair share."),
+    View("fairness", "utilisation", "The link under two flows of one kind (4.2)", "Utilisation (%)",
+         "Two long flows and web background on 250 Mbit/s.", 100),
     View("fairness", "queue_s", "Time in the queue with two flows (4.2)", "Mean time in queue (ms)",
          "The buffer is a fifth of the bandwidth-delay product, so it grows with the RTT.", 1e3, True),
     View("rtt-fairness", "rtt_ratio", "A second flow of another RTT (4.3)", "Goodput over the 162 ms flow's",
@@ -489,16 +650,158 @@ VIEWS = (
     View("friendliness", "retained", "What Reno keeps beside a variant (4.4)", "Reno's goodput / beside Reno",
          "1 leaves Reno what it gets beside another Reno.", log=True),
 )  # fmt: skip
+T, GEOMETRIC = (
+    "Mean of {n} runs, 95 % interval (Student's t)",
+    "geometric mean and the interval of the logarithms where a figure is a ratio or a spread",
+)
+# Columns of tables: what a test is about, and beside it, in every test, the link, its losses and what the background carried.
+OWN = {
+    "utilisation": {"Std. dev. / mean of goodput": ("variation", 1.0, True)},
+    "fairness": {"Smaller / larger goodput": ("smaller_share", 1.0, False), "Jain's index": ("jain", 1.0, False)},
+    "rtt-fairness": {"Goodput / the 162 ms flow's": ("rtt_ratio", 1.0, True), "Jain's index": ("jain", 1.0, False)},
+    "friendliness": {"Reno's goodput / beside Reno": ("retained", 1.0, True), "Jain's index": ("jain", 1.0, False)},
+    "mixture": {"Throughput / background's": ("over_background", 1.0, True), "Packet interval of short flows, ms": ("interval_s", 1e3, False)},
+}  # fmt: skip
+ALWAYS = {
+    "Utilisation, %": ("utilisation", 100.0, False),
+    "Loss, %": ("loss", 100.0, False),
+    "Background carried, % of the link": ("carried_load", 100.0, False),
+    "Time in queue, ms": ("queue_s", 1e3, True),
+}
+HEADS = {
+    "utilisation": "One flow (4.1)", "fairness": "Two flows of one kind, equal RTTs (4.2)",
+    "rtt-fairness": "A second flow of another RTT (4.3)", "friendliness": "A variant beside Reno (4.4)",
+    "mixture": "Four flows of different RTTs (4.5)",
+}  # fmt: skip
 
 
-def figures(printed: pl.DataFrame, runs: pl.DataFrame) -> list[Figure]:
-    drawn = []
-    n = runs["seed"].n_unique()
-    for view in VIEWS:
-        of = printed.filter(pl.col("test") == view.test)
+def columns(of: pl.DataFrame, by: list[str], which: dict[str, tuple[str, float, bool]]) -> pl.DataFrame:
+    """A row for each group of runs, as text: mean and interval of each figure; of a ratio the geometric mean and the ends."""
+    made = of.select(by).unique(maintain_order=True)
+    for head, (value, scale, log) in which.items():
+        data = summarised(of, value, by, log)
+        data = data.select(*by, written(data, scale, between=log).alias(head))
+        made = made.join(data, on=by, how="left", nulls_equal=True, maintain_order="left").with_columns(
+            pl.col(head).fill_null("–")
+        )
+    return made
+
+
+def measured(base: pl.DataFrame) -> list[Table]:
+    """For each test a row for each algorithm and RTT."""
+    made = []
+    for test in TESTS:
+        of = base.filter(test=test).sort("rtt_ms", maintain_order=True)
+        if of.height:
+            by = ["algorithm", "rtt_ms"] if test != "mixture" else ["algorithm"]
+            table = columns(of, by, OWN[test] | ALWAYS).rename(
+                {"algorithm": "Algorithm", "rtt_ms": "RTT, ms"}, strict=False
+            )
+            n = of["seed"].n_unique()
+            caption = f"{T.format(n=n)}; {GEOMETRIC}, [from, to]."
+            made.append(Table(f"table-{test}", HEADS[test], caption, table, of.drop("reno_bps")))
+    return made
+
+
+def converged(base: pl.DataFrame) -> list[Table]:
+    """When two flows of one kind came to a fair share."""
+    of = base.filter(test="fairness")
+    if not of.height:
+        return []
+    rows: dict[str, dict[str, str]] = {}
+    for (name, rtt), runs in of.group_by("algorithm", "rtt_ms", maintain_order=True):
+        times = stats.mean(runs["converged_s"].to_list(), bounds=(0.0, math.inf))
+        rows.setdefault(str(name), {"Algorithm": str(name)})[f"{rtt} ms"] = times.brief()
+    caption = (
+        "Seconds from the start of the second flow until both are within 20 % of a fair share for 5 s on end. Mean over the runs that "
+        f"came there, of n = {of['seed'].n_unique()} (which, where not all did), and half of the 95 % interval (Student's t)."
+    )
+    data = of.select("algorithm", "rtt_ms", "seed", "converged_s")
+    wide = pl.DataFrame(list(rows.values()))
+    return [Table("convergence", "Time to convergence of two flows (4.2), s", caption, wide, data)]
+
+
+def outliers(base: pl.DataFrame) -> list[Table]:
+    """Runs far from the others of their set-up, by name; they count as any other."""
+    found = []
+    for test in TESTS:
+        head, (value, scale, log) = next(iter(OWN[test].items()))
+        of = base.filter(test=test)
         if not of.height:
             continue
-        data = summarised(of, view)
+        of = of.filter(pl.col(value).is_not_null())
+        x = pl.col(value).log() if log else pl.col(value)
+        apart = (x - x.median().over("algorithm", "rtt_ms")).abs()
+        of = of.with_columns(apart=apart)
+        usual = of.filter(pl.col("apart") > 0)["apart"].median()
+        for row in of.filter(pl.col("apart") > OUTLIER * (usual or math.inf)).to_dicts():  # type: ignore[operator]
+            others = of.filter(algorithm=row["algorithm"], rtt_ms=row["rtt_ms"]).filter(pl.col("seed") != row["seed"])
+            found.append({"Test": HEADS[test], "Algorithm": row["algorithm"], "RTT, ms": str(row["rtt_ms"]), "Seed": str(row["seed"]), "Figure": head,
+                          "This run": f"{row[value] * scale:.3g}", "The others": ", ".join(f"{v * scale:.3g}" for v in others[value])})  # fmt: skip
+    caption = f"Further from the median of their set-up than {OUTLIER:g} times the median of such distances in the test. They count as any other run."
+    return [Table("outliers", "Runs that stand out", caption, pl.DataFrame(found))] if found else []
+
+
+def cubic(runs: pl.DataFrame) -> list[Table]:
+    """What CUBIC's small queue comes from: CUBIC with one thing changed, and the background with another window or none."""
+    if not runs.height:
+        return []
+    rows = []
+    for (setup, name, rtt), of in runs.group_by("setup", "algorithm", "rtt_ms", maintain_order=True):
+        reno = runs.filter(setup=setup, algorithm=RENO, rtt_ms=rtt)
+        ratio = stats.paired(of["queue_s"].log().to_list(), reno["queue_s"].log().to_list()).difference
+        times = stats.Estimate(*(math.exp(x) for x in (ratio.value, ratio.low, ratio.high)), ratio.n)
+        rows.append({"Background": setup, "Law": name, "RTT, ms": str(rtt), "Queue / Reno's": "1" if name == RENO else text_between(times),
+                     "More than Reno's": "–" if name == RENO else ratio.above(0)})  # fmt: skip
+    by = ["setup", "algorithm", "rtt_ms"]
+    more = columns(runs, by, {k: ALWAYS[k] for k in ("Time in queue, ms", "Utilisation, %", "Loss, %")})
+    table = pl.concat([pl.DataFrame(rows), more.drop(by)], how="horizontal")
+    caption = (
+        f"Two flows, 250 Mbit/s, queue of a fifth of the BDP, n = {runs['seed'].n_unique()} runs. Ratios are seed by seed, geometric mean "
+        "[95 % interval]; more than Reno's: the whole interval is above 1 (agrees), none of it (differs)."
+    )
+    return [Table("cubic-queue", "What CUBIC's queue comes from", caption, table, runs)]
+
+
+def around(runs: pl.DataFrame) -> list[Table]:
+    """How far a result depends on what was varied: for each test a row for each set-up and algorithm."""
+    made = []
+    for part, title in (("hosts", "Other hosts"), ("matrix", "Around the set-up of the paper")):
+        for test in TESTS:
+            of = runs.filter(part=part, test=test)
+            if not of.height:
+                continue
+            own = {"RTT unfairness, |log2|": ("rtt_unfairness", 1.0, False)} if test == "rtt-fairness" else OWN[test]
+            by = ["setup", "algorithm"]
+            values = list(dict.fromkeys(v for v, _, _ in (own | ALWAYS).values()))
+            per_seed = of.group_by(*by, "seed", maintain_order=True).agg(pl.col(values).mean())
+            table = columns(per_seed, by, own | ALWAYS).rename({"setup": "Set-up", "algorithm": "Algorithm"})
+            n = of["seed"].n_unique()
+            at = (
+                ""
+                if test == "mixture"
+                else f" Mean over RTTs of {', '.join(map(str, of['rtt_ms'].unique().sort()))} ms."
+            )
+            made.append(
+                Table(
+                    f"{part}-{test}",
+                    f"{title}: {HEADS[test].lower()}",
+                    f"{T.format(n=n)}; {GEOMETRIC}.{at}",
+                    table,
+                    of.drop("reno_bps"),
+                )
+            )
+    return made
+
+
+def figures(base: pl.DataFrame) -> list[Figure]:
+    drawn = []
+    n = base["seed"].n_unique() if base.height else 0
+    for view in VIEWS:
+        of = base.filter(pl.col("test") == view.test)
+        if not of.height:
+            continue
+        data = summarised(of, view.value, ["algorithm", "rtt_ms"], view.log)
         mean = (
             "Geometric mean of {n} runs and 95 % interval (Student's t of the logarithms)"
             if view.log
@@ -508,17 +811,71 @@ def figures(printed: pl.DataFrame, runs: pl.DataFrame) -> list[Figure]:
         drawn.append(
             Figure(f"{view.test}-{view.value.replace('_', '-')}", view.title, caption, over_rtt(data, view), data)
         )
-    mixed = printed.filter(pl.col("test") == "mixture")
+    mixed = base.filter(pl.col("test") == "mixture")
     if mixed.height:
         for value, title, label, factor in (
-            ("ratio", "Four long flows against the background (4.5)", "Throughput / background's", 1.0),
+            ("over_background", "Four long flows against the background (4.5)", "Throughput / background's", 1.0),
             ("interval_s", "Time between packets of short flows (4.5)", "Mean packet interval (ms)", 1e3),
         ):
-            of = mixed.with_columns(ratio=pl.col("throughput_all") / pl.col("background_bps"))
-            data = stats.summarise(of, value, by=["algorithm"], bounds=bounds(value))
+            data = stats.summarise(mixed, value, by=["algorithm"], bounds=bounds(value))
             caption = f"Long flows at 42, 82, 122 and 162 ms. Mean of {n} runs and 95 % interval (Student's t)."
-            drawn.append(Figure(f"mixture-{value.replace('_s', '')}", title, caption, bars(data, label, factor), data))
+            drawn.append(
+                Figure(
+                    f"mixture-{value.replace('_s', '').replace('_', '-')}",
+                    title,
+                    caption,
+                    bars(data, label, factor),
+                    data,
+                )
+            )
     return drawn
+
+
+def over_time(traces: dict[str, pl.DataFrame], rtt: int) -> list[Figure]:
+    """Windows and goodput of the two flows of one run of each algorithm."""
+    drawn = []
+    for value, what, label in (("window", "Windows", "Window (segments)"), ("goodput", "Goodput", "Goodput (Mbit/s)")):
+        if traces:
+            data = pl.concat(
+                [
+                    of.select("time_s", f"{value}_1", f"{value}_2").with_columns(algorithm=pl.lit(name))
+                    for name, of in traces.items()
+                ]
+            )
+            caption = f"Two flows at {rtt} ms on 250 Mbit/s, the second later; seed 1, every second."
+            drawn.append(
+                Figure(
+                    f"over-time-{value}",
+                    f"{what} of two flows over time (4.2)",
+                    caption,
+                    two_over_time(data, value, label),
+                    data,
+                )
+            )
+    return drawn
+
+
+def two_over_time(data: pl.DataFrame, value: str, label: str) -> Chart:
+    names = data["algorithm"].unique(maintain_order=True).to_list()
+    with styled():
+        chart = Chart(7.2, 1.5 * math.ceil(len(names) / 2) + 0.8)
+        panels = chart.subplots(math.ceil(len(names) / 2), 2, sharex=True, squeeze=False).flat
+        for axes, name in itertools.zip_longest(panels, names):
+            if name is None:
+                axes.set_axis_off()
+                continue
+            of = data.filter(algorithm=name)
+            for i in range(2):
+                axes.plot(
+                    *thin(of["time_s"], of[f"{value}_{i + 1}"]), label=("first flow", "second flow")[i], **look(i)
+                )
+            axes.set_title(name)
+            axes.set_ylim(bottom=0)
+            axes.xaxis.set_tick_params(labelbottom=True)
+        chart.supxlabel("Time (s)", fontsize="medium")
+        chart.supylabel(label, fontsize="medium")
+        chart.legend_below()
+    return chart
 
 
 def over_rtt(data: pl.DataFrame, view: View) -> Chart:
@@ -567,125 +924,87 @@ def bars(data: pl.DataFrame, label: str, factor: float) -> Chart:
     return chart
 
 
-def tables(printed: pl.DataFrame, runs: pl.DataFrame) -> list[Table]:
-    n = runs["seed"].n_unique()
-    caption = f"Mean of {n} runs ± half of the 95 % interval (Student's t)."
-    geometric = f"Geometric mean of {n} runs [95 % interval, Student's t of the logarithms]."
-    made = []
-    for view in VIEWS:
-        of = printed.filter(pl.col("test") == view.test)
-        if of.height:
-            name = f"table-{view.test}-{view.value.replace('_', '-')}"
-            how = geometric if view.log else caption
-            made.append(by_rtt(summarised(of, view), name, f"{view.title}: {view.label}", how, view))
-    return made + ranges(runs, caption)
+def most_traced_of(base: pl.DataFrame) -> int:
+    of = base.filter(test="fairness")["rtt_ms"].unique().sort()
+    return int(of[len(of) // 2]) if len(of) else 0
 
 
-def by_rtt(data: pl.DataFrame, name: str, title: str, caption: str, view: View) -> Table:
-    """A row for each algorithm, a column for each RTT."""
-    text = data.with_columns(estimate=written(data, view.scale, between=view.log))
-    wide = text.select("algorithm", rtt=pl.format("{} ms", "rtt_ms"), text="estimate").pivot(
-        "rtt", index="algorithm", values="text"
-    )
-    return Table(name, title, caption, wide.rename({"algorithm": "Algorithm"}).fill_null("–"), data)
-
-
-def summarised(of: pl.DataFrame, view: View) -> pl.DataFrame:
-    """Mean and interval of a figure for each algorithm and RTT; of ratios and other logarithmic figures by their logarithms."""
-    by = ["algorithm", "rtt_ms"]
-    if not view.log:
-        return stats.summarise(of, view.value, by=by, bounds=bounds(view.value)).filter(pl.col("n") > 0)
-    logs = of.with_columns(pl.col(view.value).log())
-    figures = pl.col("mean", "low", "high")
-    return stats.summarise(logs, view.value, by=by).filter(pl.col("n") > 0).with_columns(figures.exp())
+def summarised(of: pl.DataFrame, value: str, by: list[str], log: bool) -> pl.DataFrame:
+    """Mean and interval of a figure for each group; of ratios and other logarithmic figures by their logarithms."""
+    if not log:
+        return stats.summarise(of, value, by=by, bounds=bounds(value)).filter(pl.col("n") > 0)
+    logs = of.with_columns(pl.col(value).log())
+    return stats.summarise(logs, value, by=by).filter(pl.col("n") > 0).with_columns(pl.col("mean", "low", "high").exp())
 
 
 def written(data: pl.DataFrame, scale: float, *, between: bool = False) -> pl.Series:
     """Each row of a summary as text: half the width of its interval, or its ends."""
-    texts = []
-    for mean, low, high, n in data.select("mean", "low", "high", "n").iter_rows():
-        text = told(stats.Estimate(mean, low, high, n), scale)
-        if between and not math.isnan(low):
-            ends = [float(f"{x * scale:.2g}") for x in (low, high)]
-            text = f"{mean * scale:.3g} [{ends[0]:g}, {ends[1]:g}]"
-        texts.append(text)
-    return pl.Series(texts, dtype=pl.String)
+    estimates = [stats.Estimate(*row) for row in data.select("mean", "low", "high", "n").iter_rows()]
+    return pl.Series([text_between(of, scale) if between else told(of, scale) for of in estimates], dtype=pl.String)
 
 
-def ranges(runs: pl.DataFrame, caption: str) -> list[Table]:
-    """How far a result depends on queue and background: a row for each of these, a column for each algorithm."""
-    made = []
-    wanted = {"utilisation": ("utilisation", 100.0, "utilisation, %"), "fairness": ("smaller_share", 1.0, "smaller over larger goodput"),
-              "rtt-fairness": ("rtt_unfairness", 1.0, "RTT unfairness, |log2| of the ratio of goodputs"),
-              "friendliness": ("retained", 1.0, "Reno's goodput over that beside Reno")}  # fmt: skip
-    for test, (value, scale, what) in wanted.items():
-        of = runs.filter(pl.col("test") == test)
-        if of.select("queue", "background").n_unique() < 2:
-            continue
-        per_seed = of.group_by("queue", "background", "algorithm", "seed", maintain_order=True).agg(
-            pl.col(value).mean()
-        )
-        data = stats.summarise(per_seed, value, by=["queue", "background", "algorithm"], bounds=bounds(value)).filter(
-            pl.col("n") > 0
-        )
-        text = data.with_columns(
-            estimate=written(data, scale),
-            setup=pl.format("{} % of BDP, background {}", (pl.col("queue") * 100).cast(pl.Int64), "background"),
-        )
-        wide = text.pivot("algorithm", index="setup", values="estimate").rename({"setup": "Queue and background"})
-        made.append(
-            Table(
-                f"ranges-{test}",
-                f"Around the set-up of the paper: {what}",
-                f"Mean over the RTTs. {caption}",
-                wide,
-                data,
-            )
-        )
-    return made
+def text_between(of: stats.Estimate, scale: float = 1.0) -> str:
+    """An estimate with the ends of its interval, where it has one."""
+    if math.isnan(of.low):
+        return told(of, scale)
+    low, high = (f"{float(f'{x * scale:.2g}'):g}" for x in (of.low, of.high))
+    return f"{of.value * scale:.3g} [{low}, {high}]"
 
 
-def answer(printed: pl.DataFrame) -> str:
+def answer(base: pl.DataFrame, listed: list[dict[str, str]], alphas: dict[str, pl.DataFrame]) -> str:
     """The answer to the study's question, as far as its parts were run."""
     said = []
-    there = set(printed["test"])
-    names = present(printed)
+    there = set(base["test"]) if base.height else set()
+    names = present(base) if base.height else []
     if "utilisation" in there:
-        said.append("One flow on 800 Mbit/s uses, %: " + named(printed, "utilisation", "utilisation", names, 100) + ".")
+        said.append(
+            "One flow on 800 Mbit/s: the link is used to, %: "
+            + named(base, "utilisation", "utilisation", names, 100)
+            + "."
+        )
     if "fairness" in there:
         said.append(
             "Of two equal flows on 250 Mbit/s the smaller gets, of the larger's goodput: "
-            + named(printed, "fairness", "smaller_share", names)
-            + "."
-        )
+            + named(base, "fairness", "smaller_share", names)
+            + "; the link is used to, %: " + named(base, "fairness", "utilisation", names, 100) + "."
+        )  # fmt: skip
     if "friendliness" in there:
-        said.append(KEPT + named(printed, "friendliness", "retained", [n for n in names if n != RENO]) + ".")
+        said.append(KEPT + named(base, "friendliness", "retained", [n for n in names if n != RENO]) + ".")
+    if len(alphas) > 1:
+        found = {name: [judge(of, row["finding"]) for row in listed] for name, of in alphas.items()}
+        held = {name: sum(stats.claim(of[0]) == stats.HOLDS for of in each if of) for name, each in found.items()}
+        told = "; ".join(f"{name} {n} of {len(listed)}" for name, n in held.items())
+        said.append(f"Findings that hold with each alpha of FAST: {told}.")
     return " ".join(said)
 
 
-def differences(printed: pl.DataFrame) -> list[str]:
+def differences() -> list[str]:
     return [
         "The paper ran the implementations of 2005 in a kernel of that time over an emulated bottleneck; ours are the laws as their "
         "papers and today's kernel have them (CUBIC with the decrease of RFC 9438, not 0.8 as in 2005; SACK, RACK and PRR; HyStart). "
         "Its traffic generator, its RTTs between 10 and 300 ms, the start of the second flow and what counts as good, bursty, "
         "unstable or abnormal are not printed: ours are in the method, thresholds were fixed before anything was run.",
-        "A buffer of a fifth of the bandwidth-delay product is smaller than FAST's target of packets in the queue at short RTTs: "
-        "there FAST loses packets like the others, which is one reading of what the paper calls abnormal and sensitive to conditions.",
+        "Of what is not printed, FAST's alpha, the receive window of the background and the initial window are varied: where a verdict "
+        "depends on one of them the tables of verdicts show it.",
     ]
 
 
-def method(about: dict[str, Any], quick: bool, n: int, runs: pl.DataFrame) -> list[str]:
-    size = scale(about, quick)
+def method(about: dict[str, Any], quick: bool, runs: pl.DataFrame) -> list[str]:
+    size, small = about["quick" if quick else "full"], about["quick"]
+    n = runs["seed"].n_unique()
     return [
-        f"Each run simulates {size['duration']}, of which the first {size['warmup']} are left out; {n} runs of each set-up with seeds 1 "
-        "to "
-        f"{n}, the same seeds for every algorithm (common random numbers). The interval is Student's t, 95 %, over runs.",
+        f"Each run of a printed set-up simulates {size['duration']}, of which the first {size['warmup']} are left out, each around it "
+        f"{small['duration']} and {small['warmup']}; {n} runs of each with seeds 1 to {n}, the same seeds for every algorithm (common "
+        "random numbers). The interval is Student's t, 95 %, over runs. The paper's runs are of ten minutes: "
+        '--set full.duration="600 s" --set full.warmup="60 s".',
         "Dumbbell, 1 Gbit/s access links, packets of 1500 bytes, the TCP of a current Linux with the algorithm under test. The queue is "
         "drop-tail, its limit a share of the bandwidth-delay product of the longest RTT of a long flow.",
-        "Background: web users after Barford and Crovella with RTTs after Aikat et al., sizes capped at 10 MB, Reno; loads are shares of "
-        "the bottleneck's rate. It is elastic: where the long flows take the link, less is carried than asked for.",
+        "Background: web users after Barford and Crovella with RTTs after Aikat et al., sizes capped at 10 MB, Reno, with a receive "
+        f"window of {about['background']['receive_buffer']} where nothing else is said; loads are shares of the bottleneck's rate. It is "
+        "elastic: where the long flows take the link, less is carried than asked for.",
         f"In 4.2 and 4.3 the second flow starts {size['second_start']} after the first; in 4.4 and 4.5 all start within a second. "
-        f"{runs.height} runs in all. Utilisation counts the background too.",
+        f"{runs.height} runs in all. Utilisation counts the background too; loss is of all packets at the bottleneck.",
+        "Where one thing is varied the printed set-up is run once more beside it, at the same length. The printed ranges are thinned to one "
+        "thing at a time and one RTT (--set matrix.at_once=3 for every combination).",
         "Comparisons of two algorithms are of the same seeds; with three runs, as in the paper, many cannot tell.",
-        "Convergence time (within 20 % of the fair share for 5 s on end) is in the data of the runs, infinite where it was not reached.",
     ]

@@ -3,7 +3,9 @@
 import copy
 import csv
 import json
+import random
 
+import polars as pl
 import pytest
 
 import cclab
@@ -19,9 +21,10 @@ def study():
 def small(about):
     """The whole study on slow links for a few seconds."""
     about = copy.deepcopy(about)
-    about["quick"] = {"duration": "4 s", "warmup": "1 s", "second_start": "0.5 s", "replications": 3}
+    about["full"] = about["quick"] = {"duration": "4 s", "warmup": "1 s", "second_start": "0.5 s", "replications": 3}
     for test in about["tests"].values():
         test["rate"] = "10 Mbit/s"
+    about["matrix"]["rate"] = ["10 Mbit/s"]
     return about
 
 
@@ -31,15 +34,63 @@ def context(study, about, tmp_path, parts=None, quick=True):
 
 def test_every_part_once_in_small(study, tmp_path):
     outcome = study.analysis().run(context(study, small(study.about), tmp_path))
-    assert len(outcome.checks) == 14
+    assert len(outcome.checks) == 16
     assert {check.verdict for check in outcome.checks} <= set(published.CLAIMS)
     assert all("n = 3 runs" in check.evidence for check in outcome.checks)
     assert [figure.name for figure in outcome.figures] == [
-        "utilisation-utilisation", "utilisation-variation", "fairness-smaller-share", "fairness-queue-s",
-        "rtt-fairness-rtt-ratio", "friendliness-retained", "mixture-ratio", "mixture-interval",
+        "utilisation-utilisation", "utilisation-variation", "fairness-smaller-share", "fairness-utilisation",
+        "fairness-queue-s", "rtt-fairness-rtt-ratio", "friendliness-retained", "mixture-over-background",
+        "mixture-interval", "over-time-window", "over-time-goodput",
     ]  # fmt: skip
-    assert {table.name for table in outcome.tables} >= {"table-fairness-smaller-share", "ranges-fairness"}
+    made = {table.name: table for table in outcome.tables}
+    assert made.keys() >= {"verdicts-alpha", "verdicts-hosts", "convergence", "cubic-queue", "hosts-fairness"}
+    link = {"Utilisation, %", "Loss, %", "Background carried, % of the link"}
+    for test in ("utilisation", "fairness", "rtt-fairness", "friendliness", "mixture"):
+        assert link < set(made[f"table-{test}"].frame.columns)
+    assert {"Jain's index", "Smaller / larger goodput", *link} < set(made["table-fairness"].frame.columns)
+    assert made["verdicts-alpha"].frame.columns == ["Finding", "alpha 200", "alpha 50", "alpha 20"]
+    assert made["verdicts-hosts"].frame["unlimited"][0] == "not tested"  # quick: one test
     assert "nan" not in json.dumps([check.evidence for check in outcome.checks])
+    long = [check.check for check in outcome.checks if check.check.endswith("(needs the long run)")]
+    with open(study.folder / "findings.csv", newline="") as file:
+        assert len(long) == sum(row["long"] == "yes" for row in csv.DictReader(file))
+
+
+def test_verdicts_are_of_one_alpha_at_a_time(study, tmp_path):
+    """What FAST with another alpha does is judged in place of FAST, and the others stay."""
+    analysis = study.analysis()
+    runs = pl.DataFrame(
+        {
+            "test": ["fairness"] * 9,
+            "algorithm": [name for name in ("Scalable", "FAST", "FAST, alpha 20") for _ in range(3)],
+            "seed": [1, 2, 3] * 3,
+            "queue_s": [0.003, 0.0031, 0.0029, 0.005, 0.0051, 0.0049, 0.001, 0.0011, 0.0009],
+        }
+    )
+    found = {
+        name: analysis.less(of, "fairness", "queue_s", "FAST", "Scalable")
+        for name, of in analysis.each_fast(runs).items()
+    }
+    assert found == {"FAST": "differs", "FAST, alpha 20": "agrees"}
+
+
+def test_a_run_far_from_the_others_is_named(study):
+    rng = random.Random(1)
+    rows = [
+        {
+            "test": "fairness",
+            "algorithm": law,
+            "rtt_ms": rtt,
+            "seed": seed,
+            "smaller_share": 0.9 + rng.uniform(-0.01, 0.01),
+        }
+        for law in ("CUBIC", "BIC")
+        for rtt in (10, 82)
+        for seed in (1, 2, 3)
+    ]
+    rows[4]["smaller_share"] = 0.3
+    (table,) = study.analysis().outliers(pl.DataFrame(rows))
+    assert table.frame.select("Algorithm", "RTT, ms", "Seed").rows() == [("CUBIC", "82", "2")]
 
 
 def test_what_is_finished_is_not_run_again(study, tmp_path, monkeypatch):
@@ -53,29 +104,48 @@ def test_what_is_finished_is_not_run_again(study, tmp_path, monkeypatch):
     again.note = said.append
     after = analysis.run(again)
     assert [c.evidence for c in after.checks] == [c.evidence for c in before.checks]
-    assert said == ["42 runs, 42 of them finished before."]
+    assert said == ["21 runs, 21 of them finished before.", "7 further runs, 7 of them finished before."]
     assert {c.verdict for c in after.checks if c.check.startswith("4.4")} == {"not tested"}
 
 
 def test_the_published_set_up_is_what_is_run(study):
-    """Of the paper: rates, queues of 20 and 50 % of the BDP, 162 ms, ten minutes, three runs or more."""
-    analysis, about = study.analysis(), study.about
+    """Of the paper: rates, queues of 20 and 50 % of the BDP, 162 ms, three runs or more; ten minutes by one option."""
+    about = study.replace({"full.duration": "600 s", "full.warmup": "60 s"}).about
+    analysis = study.analysis()
     cells = list(analysis.design(about, False, study.parts()))
-    printed = {cell.test: cell for cell in cells if cell.published and cell.algorithm == "CUBIC"}
+    printed = {cell.test: cell for cell in cells if cell.part == cell.test and cell.algorithm == "CUBIC"}
     assert (printed["utilisation"].queue, printed["fairness"].queue) == (0.5, 0.2)
-    scenario = analysis.scenario(about, printed["rtt-fairness"], False).to_dict()
+    scenario = analysis.scenario(about, printed["rtt-fairness"]).to_dict()
     assert scenario["duration"] == "600 s"
     assert scenario["network"]["rate"] == "250 Mbit/s"
     assert [flow["rtt"] for flow in scenario["flows"]] == ["162 ms", "300 ms"]
     assert scenario["network"]["access"]["rate"] == "1 Gbit/s"
+    assert scenario["background"][0]["receive_buffer"] == "64 KiB"  # without window scaling
     assert about["full"]["replications"] >= 3
-    limit = analysis.scenario(about, printed["utilisation"], False).to_dict()["network"]["queue"]["limit"]
+    limit = analysis.scenario(about, printed["utilisation"]).to_dict()["network"]["queue"]["limit"]
     assert limit == "10000 packets"  # half of 800 Mbit/s · 300 ms in packets of 1500 bytes
-    assert {(c.queue, c.background) for c in cells if c.test == "fairness"} >= {
-        (1.0, "none"),
-        (0.2, "55%"),
-        (0.5, "10%"),
-    }
+    # the printed ranges, in every test: one thing at a time, or every combination
+    for test in analysis.TESTS:
+        of = {(c.rate, c.queue, c.background) for c in cells if c.part == "matrix" and c.test == test}
+        assert {rate for rate, _, _ in of} == {"250 Mbit/s", "800 Mbit/s"}
+        assert {queue for _, queue, _ in of} == {0.2, 0.5, 1.0}
+        assert {"none", "55%"} < {background for _, _, background in of}
+    whole = study.replace({"matrix.at_once": 3}).about
+    of = [c for c in analysis.design(whole, False, ["fairness", "matrix"]) if c.part == "matrix"]
+    assert len(of) == 2 * 3 * 3 * len(about["algorithms"])
+
+
+def test_hosts_of_2005_and_later(study):
+    """The receive window is the background's alone, the initial window everybody's."""
+    analysis, about = study.analysis(), study.about
+    cells = {c.hosts: c for c in analysis.design(about, False, ["fairness", "hosts"]) if c.part == "hosts"}
+    made = {hosts: analysis.scenario(about, cell).to_dict() for hosts, cell in cells.items()}
+    windows = {hosts: of["background"][0]["receive_buffer"] for hosts, of in made.items()}
+    assert windows == {"64 KiB": "64 KiB", "256 KiB": "256 KiB", "unlimited": "256 MiB", "initial window 3": "64 KiB"}
+    assert [
+        of["initial_window"] for of in (made["initial window 3"]["flows"] + made["initial window 3"]["background"])
+    ] == [3, 3, 3]
+    assert all("receive_buffer" not in flow for of in made.values() for flow in of["flows"])
 
 
 def test_every_finding_has_a_claim(study):
