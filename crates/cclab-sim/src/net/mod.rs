@@ -722,6 +722,11 @@ impl Network {
         self.links.iter().map(|hop| if let Hop::Medium(medium) = hop { medium.sent_bytes() } else { 0 }).sum()
     }
 
+    /// How many links there are, of any kind.
+    pub(crate) fn len(&self) -> usize {
+        self.links.len()
+    }
+
     /// Packets on links and in tunnels, waiting ones included. (Stations have short queues.)
     pub(crate) fn under_way(&self) -> u64 {
         let of = |hop: &Hop| match hop {

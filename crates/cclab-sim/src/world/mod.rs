@@ -282,7 +282,8 @@ impl Simulation {
             return Err(Error::Budget { max_events: self.max_events, time_s, duration_s });
         }
         self.check_laws()?;
-        self.checkpoint = self.max_events.min(self.served + CHECK_EVERY);
+        let every = CHECK_EVERY.max(8 * self.network.len() as u64); // which looks at each link
+        self.checkpoint = self.max_events.min(self.served + every);
         let recorder = &self.recorder;
         let samples = recorder.samples.time_s.len() + recorder.signals.time_s.len() + self.network.changes();
         let packets = self.network.log.as_ref().map_or(0, |log| log.len());
