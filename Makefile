@@ -46,6 +46,7 @@ test: test-rust test-python
 
 test-rust:
 	$(CARGO) test --workspace --exclude cclab-py --locked
+	CCLAB_WORLDS=10000 $(CARGO) test --profile worlds -p cclab-sim --test metamorphic --locked
 
 test-python: setup $(if $(shell command -v clang),bpf)
 	$(RUN) pytest

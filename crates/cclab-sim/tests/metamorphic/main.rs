@@ -1,7 +1,7 @@
 //! What must not matter does not: the same experiment, told differently, gives the same numbers.
 //!
-//! Over the whole registry, and over generated scenarios ([`worlds`]), the same in every run: 1000 for each relation, unless
-//! `CCLAB_WORLDS` says how many and `CCLAB_WORLDS_SEED` which.
+//! Over the whole registry, and over generated scenarios ([`worlds`]), the same in every run: 300 for each relation, unless
+//! `CCLAB_WORLDS` says how many and `CCLAB_WORLDS_SEED` which. `make test-rust` also tries 10,000 of each in an optimised build.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -86,7 +86,7 @@ fn tables(json: &serde_json::Value) -> Option<Vec<Table>> {
 
 /// How many scenarios are tried.
 fn worlds_to_try() -> u32 {
-    std::env::var("CCLAB_WORLDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1000)
+    std::env::var("CCLAB_WORLDS").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
 }
 
 /// Tries a relation on so many values, which are the same in every run; `CCLAB_WORLDS_SEED` gives others.
@@ -353,7 +353,7 @@ fn four_times_as_slow() {
         let known = ABSOLUTE.iter().find(|(name, _)| *name == entry.name);
         match (found, known) {
             (Err(error), None) => wrong.push(error),
-            (Ok(()), Some(_)) => wrong.push(format!("{} is said to be absolute", entry.name)),
+            (Ok(()), Some(_)) if cases >= 28 => wrong.push(format!("{} is said to be absolute", entry.name)),
             _ => {}
         }
     }
