@@ -273,10 +273,26 @@ def _footing(result: Result) -> str:
     if early:
         ended = f"{early} of {len(of)} transfers ended before the warm-up did"
         jain += f"{ended}: nothing is measured of them (–) but how long they took. "
+    if result.backend == "sim" and certain(result):
+        from cclab.chance import CURE
+
+        return f"{jain}Means, after the warm-up. Nothing is left to chance: every seed gives this very run. {CURE}."
     another = "another seed" if result.backend == "sim" else "another run, or seed,"
     if any(math.isnan(row["aggregation_benefit"]) for row in result.rows("sessions")):
         jain += "Aggregation benefit –: it is told of paths whose rate is known and does not change. "
     return f"{jain}Means, after the warm-up. One run with seed {result.seed}: no interval; {another} may differ."
+
+
+def certain(result: Result) -> bool:
+    """Whether nothing is left to chance, as far as it is known."""
+    from cclab.chance import nothing
+    from cclab.errors import ScenarioError
+    from cclab.scenario import Scenario
+
+    try:
+        return nothing(Scenario.from_dict(result.scenario))
+    except ScenarioError:  # a law written in Python that is not known here
+        return False
 
 
 def _ms(seconds: Any) -> float | None:

@@ -11,7 +11,6 @@ import pytest
 
 import cclab
 from cclab import columns, published
-from cclab.report.sweep import identical
 from conftest import in_a_process
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -155,7 +154,7 @@ def test_the_page_of_the_study_file_can_be_followed(first):
         Path(f"{name}.toml").write_text(text)
     for program in blocks(page, "python"):
         exec(program, {})
-    assert identical(cclab.Study.load("buffers.toml").run("repeated")) == 0  # or its replications would be none
+    assert cclab.Study.load("buffers.toml").run("repeated").identical() == 0  # or its replications would be none
     study = cclab.Study.load("several.toml").check().run("out")
     for table in study.tables():
         text = page.read_text()
@@ -172,7 +171,7 @@ def test_the_page_of_sweeps_can_be_followed(first, cli):
         status, out, err = cli(*shlex.split(command, comments=True)[1:])
         assert status == 0, err
     assert out.splitlines()[0].split()[:2] == ["network.rtt", "cc"]
-    assert identical(cclab.load("out/study")) == 0
+    assert cclab.load("out/study").identical() == 0
     for program in blocks(page, "python"):
         if "dask" in program:
             compile(program, page, "exec")  # needs SLURM or Kubernetes

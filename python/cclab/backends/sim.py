@@ -51,7 +51,7 @@ def remark(result: Result) -> str | None:
     else:
         if result.scenario.get("record", {}).get("frames"):
             said.append("record.frames: no stations share the air, so there are no frames; the table losses is kept")
-        said += _unmarked(result) + _tiny(result)
+        said += _unmarked(result) + _tiny(result) + _too_short(result)
     return "\n".join(said) or None
 
 
@@ -78,6 +78,17 @@ def _says_nothing_of_ecn(flow: dict[str, Any]) -> bool:
 def _tiny(result: Result) -> list[str]:
     tiny = [row["name"] for row in result.rows("links") if row["queue_limit_packets"] == 1]
     return [f"A single packet may wait at: {some(tiny)}."] if tiny else []
+
+
+def _too_short(result: Result) -> list[str]:
+    """Flows whose run is over before a round trip is."""
+    from cclab.scenario import Scenario
+
+    flows = Scenario.from_dict(result.scenario).resolved()["flows"]
+    end = result.engine["simulated_s"]
+    left = {flow["label"]: (flow["stop_s"] or end) - flow["start_s"] for flow in flows}
+    short = [flow["label"] for flow in flows if (flow["base_rtt_s"] or 0.0) >= left[flow["label"]]]
+    return [f"The run is over before a round trip is, of: {some(short)}."] if short else []
 
 
 def _out_of_reach(result: Result) -> list[str]:

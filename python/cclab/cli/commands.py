@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import sys
@@ -169,6 +170,8 @@ def run(
     console.note(f"{result.engine['simulated_s']:g} s {how} in {result.engine['wall_s']:.2f} s.")
     if out is not None:
         console.note(f"Kept in {out}. A page with figures: cclab report {out}")
+    if backend == "model" and not any(math.isfinite(row["goodput_bps"]) for row in result.rows("flows")):
+        click.get_current_context().exit(FAILURE)  # there is no formula, which the remark says
 
 
 @cli.command("list", short_help="List algorithms, queues, topologies, studies, columns, events.")

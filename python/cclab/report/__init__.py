@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from cclab import backends, folders, published, results
-from cclab.console import as_printed, number, percent
+from cclab.console import as_printed, certain, number, percent
 from cclab.errors import ResultError, StudyError
 from cclab.published.findings import meanings
 from cclab.published.reproduce import interval, runs
@@ -104,6 +104,7 @@ def _run_page(folder: Path) -> str:
         result=result,
         early=early,
         tables=run.tables(result),
+        certain=result.backend == "sim" and certain(result),
         most=run.MOST,
         scenario=scenario,
         figures=figures,
@@ -180,7 +181,7 @@ def _sweep_page(folder: Path) -> str:
     return _render(
         "sweep.html.j2",
         title=study.name, status=status, seeds=study.seeds, parameters=study.parameters, link=link, columns=columns,
-        rows=rows, figures=figures, failures=failures, identical=sweep.identical(study), early=sweep.early(study),
+        rows=rows, figures=figures, failures=failures, identical=study.identical(), early=sweep.early(study),
         definitions=sweep.definitions(study), again=again,
         points_uri=_data_uri(_csv([[c.removeprefix("|") for c in columns], *rows]), "text/csv"), runs_uri=runs_uri,
         versions=study.versions, how=_HOW.get(study.backend, study.backend), live=study.backend == "live",

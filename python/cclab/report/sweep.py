@@ -38,21 +38,10 @@ __all__ = [
     "early",
     "figures",
     "flows_of",
-    "identical",
-    "per_run",
+        "per_run",
     "table",
 ]  # fmt: skip
 QUANTILES = (0.5, 0.95)  # of completion times over all transfers of a point
-
-
-def identical(study: Study) -> int:
-    """At how many points all of several runs are the same to the last bit: nothing there is left to chance."""
-    runs = study.table("runs")
-    if len(study.seeds) < 2:
-        return 0
-    of = runs.group_by(study.parameters) if study.parameters else runs.group_by(pl.lit(0))
-    told = of.agg(runs=pl.len(), kinds=pl.col("digest").n_unique())
-    return told.filter((pl.col("runs") > 1) & (pl.col("kinds") == 1)).height
 
 
 def definitions(study: Study) -> list[tuple[str, str, str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from cclab.chance import CURE
 from cclab.console import note, show
 from cclab.sweep import executors
 from cclab.sweep.display import Display, ending, estimate_table
@@ -69,3 +70,6 @@ def dry_run(source: Path, place: Path, workers: int | None, retry_failed: bool) 
     study = Study.load(source)
     todo, seconds = study.left(place, retry_failed=retry_failed)
     show(estimate_table(study, todo, seconds, workers or executors.cores()))
+    if certain := study.certain():
+        n = len(study.seeds)
+        note(f"At {certain:,} points or more nothing is left to chance: all {n} runs will be the same. {CURE}.")

@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from cclab.chance import CURE
 from cclab.console import note, number, percent
 from cclab.sweep.run import Progress
 
@@ -82,6 +83,11 @@ def ending(study: Study, seconds: float) -> list[str]:
     """What came of it, in lines; errors with how often they occurred."""
     status = study.status()
     lines = [f"{status['finished']:,} of {status['runs']:,} runs are finished, {seconds:.1f} s."]
+    if same := study.identical():
+        lines.append(
+            f"At {same:,} of {status['points']:,} points all runs are the same to the last bit: nothing is left to "
+            f"chance there, and intervals of no width say nothing. {CURE}."
+        )
     if status["failed"]:
         import polars as pl
 

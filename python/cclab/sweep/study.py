@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import itertools
 import json
 import re
 import tempfile
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cached_property
@@ -42,7 +44,8 @@ class Study:
 
     >>> import cclab
     >>> network = cclab.Dumbbell(rate="10 Mbit/s", rtt="40 ms")
-    >>> scenario = cclab.Scenario(duration="2 s", network=network, flows=[cclab.Flow(cc="reno")])
+    >>> flow = cclab.Flow(cc="reno", start_jitter="100 ms")  # something has to be left to chance
+    >>> scenario = cclab.Scenario(duration="2 s", network=network, flows=[flow])
     >>> study = cclab.Study(scenario).vary({"network.rtt": ["10 ms", "100 ms"], "flows.0.cc": ["reno", "cubic"]})
     >>> study = study.replicate(3)
     >>> len(study)
@@ -410,7 +413,8 @@ class Study:
             level: Confidence level.
 
         Returns:
-            Columns of `by`, then `mean`, `low`, `high` (NaN where n is 1) and `n`, the replications.
+            Columns of `by`, then `mean`, `low`, `high` (NaN where n is 1) and `n`, the replications. Where all runs are
+            the same, a warning says so.
 
         Raises:
             UnknownNameError: there is no such table or column.
@@ -427,7 +431,35 @@ class Study:
                 raise unknown("column", name, rows.columns)
         x = pl.col(metric).cast(pl.Float64)
         means = rows.group_by(*groups, "replication", maintain_order=True).agg(x.filter(x.is_not_nan()).mean())
-        return stats.summarise(means, metric, groups, level)
+        made = stats.summarise(means, metric, groups, level)
+        bare = made.filter((pl.col("n") > 1) & (pl.col("low") == pl.col("high"))).height
+        if bare and (same := self.identical()):
+            from cclab.chance import CURE
+
+            warnings.warn(
+                f"at {same} of {len(self.points())} points all runs are the same, so intervals of no width there say "
+                f"nothing of chance; {CURE}",
+                stacklevel=2,
+            )
+        return made
+
+    def identical(self) -> int:
+        """At how many points all of several runs are the same to the last bit: nothing there is left to chance."""
+        import polars as pl
+
+        runs = self.table("runs")
+        of = runs.group_by(self.parameters) if self.parameters else runs.group_by(pl.lit(0))
+        told = of.agg(runs=pl.len(), kinds=pl.col("digest").n_unique())
+        return told.filter((pl.col("runs") > 1) & (pl.col("kinds") == 1)).height
+
+    def certain(self, most: int = 200) -> int:
+        """At how many points, of the first `most`, nothing is left to chance; before anything runs."""
+        from cclab.chance import nothing
+
+        if self.backend != "sim" or len(self.seeds) < 2:
+            return 0
+        first = itertools.islice(self._design.points(), most)
+        return sum(nothing(self._design.scenario_at(changes)) for _, changes in first)
 
     @property
     def keeps_samples(self) -> bool:
