@@ -140,7 +140,49 @@ def test_a_window_without_scaling_is_64_kib():
     assert goodput(tcp_window_scaling=0) == pytest.approx(5.24, rel=0.03)
     # Linux keeps the room of one segment (tcp_init_buffer_space): 32 whole segments of 1448 bytes.
     assert goodput(tcp_rmem="4096 65536 65536", tcp_adv_win_scale=2) == pytest.approx(3.707, rel=0.02)
-    assert goodput(tcp_wmem="4096 16384 65536") == pytest.approx(5.24, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("law", "rate", "rtt", "most", "mbps"),
+    [
+        ("cubic", "100 Mbit/s", "100 ms", 65_536, 17.651),
+        ("cubic", "100 Mbit/s", "100 ms", 1_000_000, 61.860),
+        ("bbr", "100 Mbit/s", "100 ms", 262_144, 18.097),
+        ("reno", "100 Mbit/s", "20 ms", 65_536, 50.889),
+        ("cubic", "50 Mbit/s", "40 ms", 16_384, 24.993),
+        ("reno", "20 Mbit/s", "100 ms", 65_536, 9.905),
+    ],
+)
+def test_a_send_buffer_of_memory_is_the_kernels(law, rate, rtt, most, mbps):
+    """Linux 6.18 over the same link (`--backend live`), its last sixteen seconds of twenty."""
+    flow = {"cc": law, "tso": 2, "sysctl": {"tcp_wmem": f"4096 16384 {most}"}}
+    made = {"duration": "20 s", "warmup": "4 s", "network": {"rate": rate, "rtt": rtt}, "flows": [flow]}
+    assert Scenario.from_dict(made).run(seed=1).flows["goodput_bps"][0] / 1e6 == pytest.approx(mbps, rel=0.03)
+
+
+def test_what_is_remembered_ends_slow_start_in_time():
+    """Linux 6.18 sends 66 segments again in its first transfer, and one in a later one that begins with the threshold of the first."""
+
+    def resent(**remembers):
+        flows = [{"cc": "reno", "size": "3 MB", "start": start, **remembers} for start in ("0 s", "10 s")]
+        network = {"rate": "10 Mbit/s", "rtt": "40 ms", "queue": {"limit": "30 packets"}}
+        result = Scenario.from_dict({"duration": "20 s", "network": network, "flows": flows}).run(seed=1)
+        return result.flows["segments_retransmitted"].to_list()
+
+    first, second = resent()
+    assert first == second
+    assert first > 40
+    assert resent(no_metrics_save=False) == [first, second], "without a threshold nothing changes here"
+    first, second = resent(sysctl={"tcp_no_metrics_save": 0, "tcp_no_ssthresh_metrics_save": 0})
+    assert first > 40
+    assert second <= 2
+
+
+def test_a_limit_of_what_is_out():
+    """100,000 bytes in 100 ms are 8 Mbit/s."""
+    flow = {"cc": "cubic", "send_buffer": "100 kB"}
+    made = {"duration": "20 s", "warmup": "5 s", "network": {"rate": "100 Mbit/s", "rtt": "100 ms"}, "flows": [flow]}
+    assert Scenario.from_dict(made).run(seed=1).flows["goodput_bps"][0] / 1e6 == pytest.approx(8, rel=0.02)
 
 
 def test_bursts_are_acknowledged_at_their_end():

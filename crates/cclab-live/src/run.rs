@@ -285,7 +285,7 @@ pub(crate) fn sysctls(traffic: &Traffic) -> Sysctls {
         ("net/ipv4/tcp_early_retrans", if config.tlp { 3 } else { 0 }.to_string()),
         ("net/ipv4/tcp_slow_start_after_idle", flag(config.slow_start_after_idle)),
         ("net/ipv4/tcp_rmem", format!("4096 131072 {BUFFER}")),
-        ("net/ipv4/tcp_wmem", format!("4096 16384 {BUFFER}")),
+        ("net/ipv4/tcp_wmem", send_buffer(config)),
     ];
     if config.multipath {
         // what comes in on a path is for the first one's address
@@ -300,6 +300,12 @@ pub(crate) fn sysctls(traffic: &Traffic) -> Sysctls {
         all.push(("net/ipv4/tcp_rto_max_ms", (config.rto.max.0 / 1_000_000).to_string()));
     }
     all.into_iter().map(|(name, value)| (&name["net/".len()..], value)).collect()
+}
+
+/// `tcp_wmem`: one that never limits unless the scenario says otherwise.
+fn send_buffer(config: &Config) -> String {
+    let (initial, most) = (config.initial_send_buffer.unwrap_or(16_384), config.send_buffer.unwrap_or(BUFFER));
+    format!("{} {initial} {}", initial.min(4096), most.clamp(initial, BUFFER))
 }
 
 fn work(flow: &Flow, session: Option<&Session>, seed: u64, programs: &mut Programs) -> Result<Work> {

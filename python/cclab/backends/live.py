@@ -24,7 +24,8 @@ _MOST_PATHS = 8  # MPTCP_PM_ADDR_MAX
 _FREE = {
     "kind", "label", "count", "from", "to", "route", "route_back", "rtt", "direction", "start", "start_jitter", "stop",
     "size", "cc", "sack", "dsack", "recovery", "tlp", "frto", "timestamps", "packet_size", "window_scaling", "ecn",
-    "receive_buffer", "pacing", "nagle", "slow_start_after_idle", "rate", "on", "off", "paths", "coupling",
+    "receive_buffer", "send_buffer", "initial_send_buffer", "pacing", "nagle", "slow_start_after_idle", "rate",
+    "on", "off", "paths", "coupling",
 }  # fmt: skip
 """Fields of a flow that hosts, sockets or the relay follow; any other must be what it is if nobody writes it."""
 _PLAIN_SESSION = {
@@ -176,6 +177,8 @@ def _beyond_in_options(where: str, flow: dict[str, Any], plain: dict[str, Any]) 
                     yield f"{where}.rto.{part}: a kernel has no such option; it is {json.dumps(there)} there"
         elif field not in _FREE and value != plain.get(field):
             yield f"{where}.{field}: live does not set it; it is {json.dumps(plain.get(field))} there"
+    if flow["initial_send_buffer"] == plain["initial_send_buffer"] and flow["send_buffer"] != plain["send_buffer"]:
+        yield f"{where}.send_buffer: a kernel's is memory that grows; write initial_send_buffer too, or tcp_wmem"
     if "accecn" in str(flow["ecn"]):
         yield f"{where}.ecn: live knows false and true"
     if flow["recovery"] != ("rack" if flow["sack"] else "newreno"):

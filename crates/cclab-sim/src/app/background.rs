@@ -13,7 +13,7 @@ use super::socket::{Processing, Socket};
 use super::workload::{Phase, SizeSource};
 use crate::measure::Histogram;
 use crate::net::{Network, Route};
-use crate::tcp::Config;
+use crate::tcp::{Config, Metrics};
 use crate::wire::{IP_HEADER, Packet, Segment, TCP_HEADER};
 use cclab_algo::rng::Stream;
 use cclab_algo::{Duration, Time};
@@ -129,6 +129,8 @@ struct User {
     busy: u32,
     /// Objects after these.
     more: u32,
+    /// What the server remembers of the reader's host.
+    known: Metrics,
     pages: Stream,
     offs: Stream,
     think: Stream,
@@ -278,7 +280,8 @@ impl Background {
         let (spec, name) = (&e.spec, format!("{}/{}", e.name, e.connections));
         let stream = |what: &str| Stream::new(self.seed, &format!("{name}/{what}"));
         let rngs = [stream("cc"), stream("cc-destination")];
-        let ends = connection(&spec.config, spec.cc, &spec.cc_params, now, rngs, false, SOURCE);
+        let known = user.map_or(Metrics::default(), |user| self.users[user as usize].known);
+        let ends = connection(&spec.config.knowing(known), spec.cc, &spec.cc_params, now, rngs, false, SOURCE);
         let processing = || Box::new(Processing::new(spec.send_jitter, stream("send")).behind(delay));
         let processing = (spec.has_delay() || spec.send_jitter > Duration::ZERO).then(processing);
         let opening = Opening { ends, start: now, size, processing };
@@ -338,6 +341,10 @@ impl Background {
         }
         if slot.counts {
             e.measured.complete(slot, flow.completion_times());
+        }
+        if let (Some(user), Some(_), Some(endpoint)) = (slot.user, flow.completion_times(), own[SOURCE].transport.tcp())
+        {
+            endpoint.save(&mut self.users[user as usize].known);
         }
         flow.end_measuring(now, own);
         slot.user.map_or_else(Vec::new, |user| self.go_on(now, user))
@@ -401,7 +408,8 @@ impl Background {
 impl User {
     fn new(seed: u64, entry: u32, name: &str) -> User {
         let stream = |what: &str| Stream::new(seed, &format!("{name}/{what}"));
-        User { entry, busy: 0, more: 0, pages: stream("objects"), offs: stream("off"), think: stream("think") }
+        let known = Metrics::default();
+        User { entry, busy: 0, more: 0, pages: stream("objects"), offs: stream("off"), think: stream("think"), known }
     }
 }
 

@@ -21,6 +21,9 @@ pub struct Flow {
     pub from: usize,
     /// Node index of the destination.
     pub to: usize,
+    /// Between which two hosts it is, as far as these remember each other. Where flows have hosts of their own, those between the same
+    /// routers with the same RTT count as the same.
+    pub peers: (usize, usize, Duration),
     /// Links from source to destination.
     pub route: Vec<usize>,
     /// Links back.

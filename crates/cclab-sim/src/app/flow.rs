@@ -8,7 +8,7 @@ use super::receiving::Receiving;
 use super::sink::Sink;
 use super::socket::{Kind, Processing, Socket, Transport};
 use crate::net::{FlowTally, Route};
-use crate::tcp::{Config, Endpoint, Pacing};
+use crate::tcp::{Config, Endpoint, Metrics, Pacing};
 use crate::wire::SocketId;
 use cclab_algo::cc::{Context, Entry, Notices};
 use cclab_algo::params::Given;
@@ -71,16 +71,11 @@ impl Flow {
     ) -> Flow {
         let start = flow.start_in(seed);
         let application = Application::new(flow, start, seed);
-        let asked = application.as_ref().is_some_and(Application::is_asked);
-        let (ends, cc, size) = match (&flow.traffic, flow.datagrams(seed)) {
-            (Traffic::Tcp { size, config, cc, cc_params, .. }, _) => {
-                let rngs = [flow.stream("cc", seed), flow.stream("cc-destination", seed)];
-                let opener = if asked { DESTINATION } else { SOURCE };
-                (connection(config, cc, cc_params, start, rngs, flow.tunnel || asked, opener), cc.name, *size)
-            }
-            (_, Some(source)) => ([Transport::Datagrams(source), Transport::Sink(Sink::default())], "udp", None),
-            (_, None) => unreachable!("what is not TCP is a source of datagrams"),
+        let (cc, size) = match &flow.traffic {
+            Traffic::Tcp { size, cc, .. } => (cc.name, *size),
+            Traffic::Cbr { .. } | Traffic::OnOff { .. } => ("udp", None),
         };
+        let ends = ends(flow, start, seed, Metrics::default());
         let kind = match size {
             _ if flow.tunnel => Kind::Tunnel,
             _ if application.is_some() => Kind::Application,
@@ -261,6 +256,20 @@ impl Flow {
     /// Whether a sample is to be taken: the first one after its end is the last.
     pub(crate) fn is_sampled(&mut self) -> bool {
         !std::mem::replace(&mut self.closed, self.over.is_some())
+    }
+}
+
+/// Both ends of a flow that starts at `start`, whose source remembers this of the destination.
+pub(super) fn ends(flow: &config::Flow, start: Time, seed: u64, known: Metrics) -> [Transport; 2] {
+    match (&flow.traffic, flow.datagrams(seed)) {
+        (Traffic::Tcp { config, cc, cc_params, application, .. }, _) => {
+            let rngs = [flow.stream("cc", seed), flow.stream("cc-destination", seed)];
+            let asked = matches!(application, Some(config::Application::Requests { .. }));
+            let opener = if asked { DESTINATION } else { SOURCE };
+            connection(&config.knowing(known), cc, cc_params, start, rngs, flow.tunnel || asked, opener)
+        }
+        (_, Some(source)) => [Transport::Datagrams(source), Transport::Sink(Sink::default())],
+        (_, None) => unreachable!("what is not TCP is a source of datagrams"),
     }
 }
 

@@ -5,6 +5,7 @@ mod background;
 mod cbr;
 pub mod config;
 mod flow;
+mod memory;
 mod meter;
 mod onoff;
 mod receiving;
@@ -19,6 +20,7 @@ pub use background::{BackgroundRow, BackgroundTable, CompletionRow, CompletionTi
 pub use cbr::Cbr;
 pub(crate) use flow::{Flow, SOURCE, failed_law, in_processing, packets};
 pub use flow::{FlowRow, FlowSample, FlowSamples, Flows, Signal, Signals};
+pub(crate) use memory::Memory;
 pub use meter::{Meter, TimeMean};
 pub use onoff::Datagrams;
 pub(crate) use session::Session;

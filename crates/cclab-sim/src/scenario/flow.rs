@@ -208,8 +208,13 @@ impl FlowSpec {
                 Traffic::OnOff { rate: *rate, packet_size: *packet_size as u32, on: on.clone(), off: off.clone() }
             }
         };
+        let peers = match self.ends {
+            Ends::Routers(from, to) => (from, to, self.rtt),
+            _ => (path.from, path.to, Duration::ZERO),
+        };
         Flow {
             label,
+            peers,
             from: path.from,
             to: path.to,
             route: path.route,

@@ -81,7 +81,20 @@ impl Scenario {
     }
 
     fn flow_json(&self, flow: &Flow) -> Json {
-        let Flow { label, from, to, route, route_back, start, start_jitter, stop, send_jitter, traffic, tunnel } = flow;
+        let Flow {
+            label,
+            from,
+            to,
+            route,
+            route_back,
+            start,
+            start_jitter,
+            stop,
+            send_jitter,
+            traffic,
+            tunnel,
+            peers: _,
+        } = flow;
         json!({
             "label": label,
             "from": from,
@@ -446,6 +459,9 @@ fn tcp_json(config: &Config) -> Json {
         ecn,
         quick_start,
         fast_open,
+        no_metrics_save,
+        no_ssthresh_metrics_save,
+        metrics: _,
         initial_window,
         initial_ssthresh,
         receive_buffer,
@@ -453,6 +469,7 @@ fn tcp_json(config: &Config) -> Json {
         moderate_receive_buffer,
         adv_win_scale,
         send_buffer,
+        initial_send_buffer,
         tso,
         growth_per_ack,
         delayed_ack: DelayedAck { every, timeout, adaptive, quickack },
@@ -493,6 +510,8 @@ fn tcp_json(config: &Config) -> Json {
         },
         "quick_start_bps": quick_start.map(bps),
         "fast_open": fast_open,
+        "no_metrics_save": no_metrics_save,
+        "no_ssthresh_metrics_save": no_ssthresh_metrics_save,
         "initial_window_segments": initial_window,
         "initial_ssthresh_bytes": initial_ssthresh,
         "receive_buffer_bytes": receive_buffer,
@@ -500,6 +519,7 @@ fn tcp_json(config: &Config) -> Json {
         "moderate_receive_buffer": moderate_receive_buffer,
         "adv_win_scale": adv_win_scale,
         "send_buffer_bytes": send_buffer,
+        "initial_send_buffer_bytes": initial_send_buffer,
         "tso_segments": tso.map(|tso| tso.min_segments),
         "growth_per_ack": growth_per_ack,
         "delayed_ack": { "every": every, "timeout_s": s(*timeout), "adaptive": adaptive, "quickack": quickack },

@@ -386,6 +386,11 @@ fn read_window(
     config.ecn = read_ecn(t, law, set.contains(&"ecn").then_some(config.ecn));
     config.quick_start = t.or("quick_start", &Or("off", POSITIVE_RATE), None);
     config.fast_open = t.or("fast_open", &Flag, config.fast_open);
+    config.no_metrics_save = t.or("no_metrics_save", &Flag, config.no_metrics_save);
+    config.no_ssthresh_metrics_save = t.or("no_ssthresh_metrics_save", &Flag, config.no_ssthresh_metrics_save);
+    if config.multipath && !config.no_metrics_save {
+        t.mistake("no_metrics_save", "is for a flow on one path; write true, or leave it out");
+    }
     config.initial_window = t.or("initial_window", &SEGMENTS, config.initial_window.into()) as u32;
     config.receive_buffer = t.or("receive_buffer", &RECEIVE_BUFFER, config.receive_buffer);
     config.initial_receive_buffer =
@@ -394,6 +399,10 @@ fn read_window(
     config.adv_win_scale =
         t.or("adv_win_scale", &Or("off", SCALE), config.adv_win_scale.map(i64::from)).map(|n| n as i8);
     config.send_buffer = t.or("send_buffer", &Or("unlimited", RECEIVE_BUFFER), config.send_buffer);
+    config.initial_send_buffer = t.or("initial_send_buffer", &Or("whole", RECEIVE_BUFFER), config.initial_send_buffer);
+    if config.multipath && config.initial_send_buffer.is_some() {
+        t.mistake("initial_send_buffer", "is for a flow on one path; write send_buffer alone, or leave it out");
+    }
     let tso = t.or("tso", &Or("off", Integer { min: 1, max: 64 }), config.tso.map(|tso| tso.min_segments.into()));
     config.tso = tso.map(|n| Tso { min_segments: n as u32 });
     let paced = t.or("pacing", &Flag, config.pacing == Pacing::On);

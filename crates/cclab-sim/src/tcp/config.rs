@@ -1,7 +1,9 @@
 //! The options of an endpoint, and the named profiles.
 
+use super::Metrics;
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Rate};
+use std::sync::Arc;
 
 /// Loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +128,12 @@ pub struct Config {
     pub quick_start: Option<Rate>,
     /// Data on the SYN (RFC 7413), with a cookie of an earlier connection.
     pub fast_open: bool,
+    /// Hosts remember nothing of a connection that is over (Linux `tcp_no_metrics_save`).
+    pub no_metrics_save: bool,
+    /// Of what they remember, not the slow-start threshold (Linux `tcp_no_ssthresh_metrics_save`).
+    pub no_ssthresh_metrics_save: bool,
+    /// What is remembered of the peer.
+    pub metrics: Option<Metrics>,
     /// Initial window, in segments.
     pub initial_window: u32,
     /// Initial slow-start threshold, in bytes.
@@ -139,8 +147,10 @@ pub struct Config {
     pub moderate_receive_buffer: bool,
     /// What of the buffer is not window: 1/2^n of it if n is above 0, else all but 1/2^(-n) (Linux up to 6.5).
     pub adv_win_scale: Option<i8>,
-    /// Most that may be sent and not acknowledged, in bytes.
+    /// The send buffer, in bytes: most that may be sent and not acknowledged; with `initial_send_buffer` what that grows to.
     pub send_buffer: Option<u64>,
+    /// The send buffer is memory, which begins with this size and grows with the window (Linux `tcp_wmem`).
+    pub initial_send_buffer: Option<u64>,
     /// Segments that leave together.
     pub tso: Option<Tso>,
     /// In slow start the window grows by one segment for each ACK, whatever it acknowledges (Linux before 3.13).
@@ -200,6 +210,9 @@ impl Config {
             ecn: Ecn::Off,
             quick_start: None,
             fast_open: false,
+            no_metrics_save: true,
+            no_ssthresh_metrics_save: true,
+            metrics: None,
             initial_window: 10,
             initial_ssthresh: None,
             receive_buffer: 256 << 20,
@@ -207,6 +220,7 @@ impl Config {
             moderate_receive_buffer: true,
             adv_win_scale: None,
             send_buffer: None,
+            initial_send_buffer: None,
             tso: None,
             growth_per_ack: false,
             delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40), adaptive: true, quickack: 16 },
@@ -251,6 +265,18 @@ impl Config {
             growth_per_ack: true,
             ..linux
         }
+    }
+
+    /// The same for a connection to a peer of which this is remembered (Linux `tcp_init_metrics`).
+    pub fn knowing(self: &Arc<Config>, metrics: Metrics) -> Arc<Config> {
+        if self.no_metrics_save || metrics == Metrics::default() {
+            return Arc::clone(self);
+        }
+        let mut config = Config { metrics: Some(metrics), ..(**self).clone() };
+        if metrics.ssthresh > 0 && !config.no_ssthresh_metrics_save {
+            config.initial_ssthresh = Some(metrics.ssthresh * u64::from(config.mss));
+        }
+        Arc::new(config)
     }
 
     /// The largest window that the receiver offers, in bytes.

@@ -7,7 +7,9 @@
 pub mod config;
 
 mod endpoint;
+mod metrics;
 pub mod sysctl;
 
 pub use config::{Config, DelayedAck, Ecn, Pacing, Profile, Recovery, RtoConfig, RtoStyle, Tso};
 pub use endpoint::{Endpoint, FastOpen, Info, State, Stats, refusal};
+pub use metrics::Metrics;

@@ -44,6 +44,8 @@ pub const SYSCTLS: &[Sysctl] = &[
     one("tcp_max_reordering", "max_reordering", (1, 1000), |c, n| c.max_reordering = n as u32),
     one("tcp_min_tso_segs", "tso", (1, 64), |c, n| c.tso = Some(Tso { min_segments: n as u32 })),
     one("tcp_moderate_rcvbuf", "moderate_receive_buffer", FLAG, |c, n| c.moderate_receive_buffer = n != 0),
+    one("tcp_no_metrics_save", "no_metrics_save", FLAG, |c, n| c.no_metrics_save = n != 0),
+    one("tcp_no_ssthresh_metrics_save", "no_ssthresh_metrics_save", FLAG, |c, n| c.no_ssthresh_metrics_save = n != 0),
     one("tcp_recovery", "recovery", (0, 7), |c, n| {
         c.recovery = if n & 1 == 0 { Recovery::Sack } else { Recovery::Rack };
         c.reo_wnd_adapts = n & 2 == 0;
@@ -60,7 +62,10 @@ pub const SYSCTLS: &[Sysctl] = &[
     one("tcp_slow_start_after_idle", "slow_start_after_idle", FLAG, |c, n| c.slow_start_after_idle = n != 0),
     one("tcp_timestamps", "timestamps", (0, 2), |c, n| c.timestamps = n != 0),
     one("tcp_window_scaling", "window_scaling", FLAG, |c, n| c.window_scaling = n != 0),
-    three("tcp_wmem", "send_buffer", |c, [_, _, max]| c.send_buffer = Some(max as u64)),
+    three("tcp_wmem", "send_buffer", |c, [_, default, max]| {
+        c.initial_send_buffer = Some(default as u64);
+        c.send_buffer = Some(max as u64);
+    }),
 ];
 
 /// By the values of `tcp_ecn`.

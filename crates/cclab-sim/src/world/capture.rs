@@ -348,6 +348,7 @@ mod tests {
     fn scenario(flows: Vec<Traffic>) -> Scenario {
         let flow = |(i, traffic): (usize, Traffic)| Flow {
             label: format!("flow-{i}"),
+            peers: (0, 1, Duration::ZERO),
             from: 0,
             to: 1,
             route: vec![0, 1, 2],

@@ -12,8 +12,8 @@ pub use error::Error;
 pub use result::{EngineStats, RunResult, RunRow, Runs, schema};
 
 use crate::app::{
-    Applications, Arrival, Background, Flow, FlowSamples, Flows, Kind, MAX_CONNECTIONS, Next, Session, Signals, Socket,
-    Transport, failed_law, in_processing, packets,
+    Applications, Arrival, Background, Flow, FlowSamples, Flows, Kind, MAX_CONNECTIONS, Memory, Next, Session, Signals,
+    Socket, Transport, failed_law, in_processing, packets,
 };
 use crate::engine::{Wheel, prefetch};
 use crate::net::{self, LinkSamples, Log, Network};
@@ -111,6 +111,7 @@ pub struct Simulation {
     /// The session that each flow is a subflow of; as long as the last of these.
     session_of: Vec<u32>,
     tunnels: Vec<Tunnel>,
+    memory: Memory,
     /// Packets that reached their host without an event, to be taken in at this same instant.
     arrivals: VecDeque<Packet>,
     recorder: Recorder,
@@ -175,6 +176,7 @@ impl Simulation {
             sessions,
             session_of,
             tunnels,
+            memory: Memory::new(&scenario.flows),
             arrivals: VecDeque::new(),
             recorder: Recorder {
                 sampling: scenario.record.samples,
@@ -349,7 +351,11 @@ impl Simulation {
                 }
                 self.send(now, socket, &mut packet);
             }
-            Event::Start(index) => self.start(now, index as usize),
+            Event::Start(index) => {
+                let own = &mut self.sockets[self.flows[index as usize].sockets()];
+                self.memory.recall(now, index as usize, self.seed, own);
+                self.start(now, index as usize);
+            }
             Event::Act(index) => self.act(now, index as usize),
             Event::Stop(index) => {
                 self.end_measuring(now, index as usize);
@@ -390,7 +396,11 @@ impl Simulation {
     /// A flow is over.
     fn end_measuring(&mut self, now: Time, index: usize) {
         let flow = &mut self.flows[index];
-        flow.end_measuring(now, &mut self.sockets[flow.sockets()]);
+        let own = &mut self.sockets[flow.sockets()];
+        if !flow.is_over() {
+            self.memory.save(index, own);
+        }
+        flow.end_measuring(now, own);
         self.network.end_measuring(now, index);
     }
 

@@ -54,6 +54,7 @@ pub fn path(seconds: f64, there: Link, back: Link) -> Scenario {
 pub fn flow(label: &str, traffic: Traffic) -> Flow {
     Flow {
         label: label.into(),
+        peers: (0, 1, Duration::ZERO),
         from: 0,
         to: 1,
         route: vec![0],

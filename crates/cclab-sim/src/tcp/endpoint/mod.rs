@@ -7,7 +7,7 @@
 //!  poll    ◄─ sender (retransmissions, then new data, as window and pacer allow), else a pure ACK
 //! ```
 
-use super::Config;
+use super::{Config, Metrics};
 use crate::wire::ecn::CE;
 use crate::wire::{Flags, News, Segment};
 use cclab_algo::cc::{CongestionControl, Feedback, Phase, Share};
@@ -490,6 +490,13 @@ impl Endpoint {
     /// When the connection came up.
     pub fn established(&self) -> Option<Time> {
         Some(self.handshake.ended).filter(|&at| at < Time::NEVER)
+    }
+    /// The connection is over: what the host remembers of the peer, if it does.
+    pub fn save(&self, known: &mut Metrics) {
+        let config = self.snd.config();
+        if !config.no_metrics_save {
+            known.save(&self.info(), self.snd.mss(), config.dupthresh, !config.no_ssthresh_metrics_save);
+        }
     }
     /// Counters.
     pub fn stats(&self) -> &Stats {

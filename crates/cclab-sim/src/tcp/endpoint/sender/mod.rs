@@ -28,6 +28,7 @@ mod reordering;
 mod rto;
 mod sack;
 mod scoreboard;
+mod send_buffer;
 mod standby;
 mod subflow;
 mod timeout;
@@ -52,6 +53,7 @@ use reordering::Reordering;
 pub(super) use rto::Rtt;
 use sack::Sacks;
 use scoreboard::{Scoreboard, Track};
+use send_buffer::SendBuffer;
 use standby::Standby;
 use timer::{Kind, Timer};
 pub(super) use transmit::Outgoing;
@@ -64,6 +66,7 @@ pub(super) struct Sender {
     // What is to be sent, and may be.
     window: SendWindow,
     outbox: Outbox,
+    buffer: Option<Box<SendBuffer>>,
     timer: Timer,
     pacer: Pacer,
     probe: TailProbe,
@@ -164,6 +167,7 @@ impl Sender {
             use_sack: false,
             timestamps: false,
             outbox: Outbox::new(config.nagle),
+            buffer: None,
             window: SendWindow::default(),
             pacer: Pacer::default(),
             quick_start: QuickStart::default(),
@@ -229,15 +233,20 @@ impl Sender {
 
     /// The application writes `bytes` more.
     pub fn write(&mut self, bytes: u64) {
-        self.outbox.write(bytes);
+        match &mut self.buffer {
+            Some(buffer) if !self.outbox.is_closing() => buffer.add(bytes),
+            _ => self.outbox.write(bytes),
+        }
     }
     /// The application writes no more.
     pub fn close(&mut self) {
         self.outbox.close(self.window.nxt());
+        self.let_go();
     }
     /// The application writes no more for now.
     pub fn pause(&mut self) {
         self.outbox.pause(self.window.nxt());
+        self.let_go();
     }
     /// Bytes written and not sent.
     pub fn waiting(&self) -> u64 {
@@ -264,7 +273,8 @@ impl Sender {
         self.use_sack = agreed.sack && matches!(self.config.recovery, Recovery::Sack | Recovery::Rack);
         let last = Some(segment).filter(|s| !s.flags.has(Flags::SYN));
         self.marking.begin(agreed.ecn, self.ecn_use(), last);
-        let buffer = self.config.send_buffer.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
+        let limit = self.config.send_buffer.filter(|_| self.config.initial_send_buffer.is_none());
+        let buffer = limit.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
         self.window.open(segment, agreed.shift, buffer.max(self.mss));
         self.usage = Usage::new(now);
         self.pacer.begin(agreed.timestamps, self.config.multipath);
@@ -276,6 +286,10 @@ impl Sender {
             Some(sent) if agreed.retransmissions == 0 => self.rtt_sample(now, now - sent, now - sent),
             _ => self.after_lost_syn(now, segment, agreed),
         }
+        if let Some(known) = self.config.metrics {
+            self.rtt.recall(known.rtt);
+            self.reordering.recall(known.reordering);
+        }
         let (srtt, min_rtt) = (self.rtt.srtt(), self.rtt.min_rtt());
         if self.law.governs_recovery() {
             // It paces from the first segment on, by the handshake's RTT.
@@ -283,6 +297,7 @@ impl Sender {
         }
         self.law.tell(|cc| cc.on_established(&EstablishedEvent { now, srtt }));
         self.update_pacing();
+        self.begin_buffer();
         if let Some(sent) = agreed.sent.filter(|_| agreed.retransmissions == 0) {
             self.quick_start(now, sent, segment);
         }
@@ -446,6 +461,9 @@ impl Sender {
     /// Cumulative acknowledgement up to `ack`.
     fn advance(&mut self, now: Time, ack: u64, taken: &mut Taken) {
         taken.acked_bytes = self.window.advance(ack);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.on_ack(ack);
+        }
         self.episode.forget_timeouts();
         let min_rtt = self.rtt.min_rtt();
         let mut late = None;

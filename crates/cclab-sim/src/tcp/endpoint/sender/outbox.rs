@@ -3,7 +3,7 @@
 /// The stream as the application leaves it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outbox {
-    /// Offset after the last byte written; `u64::MAX` for a source without end.
+    /// Offset after the last byte written, and, where there is a send buffer, in it; `u64::MAX` for a source without end.
     end: u64,
     /// End of the last segment sent that was not full (Minshall).
     small_end: u64,
@@ -12,6 +12,8 @@ pub(super) struct Outbox {
     fin_sent: bool,
     /// More waits at the connection that this is a subflow of.
     more: bool,
+    /// More waits for room in the send buffer.
+    held: bool,
     /// Nagle's algorithm is on.
     nagle: bool,
     /// Segments of a burst that are still to leave.
@@ -22,7 +24,17 @@ pub(super) struct Outbox {
 
 impl Outbox {
     pub fn new(nagle: bool) -> Outbox {
-        Outbox { end: 1, small_end: 0, closing: false, fin_sent: false, more: false, nagle, burst: 0, deferred: false }
+        Outbox {
+            end: 1,
+            small_end: 0,
+            closing: false,
+            fin_sent: false,
+            more: false,
+            held: false,
+            nagle,
+            burst: 0,
+            deferred: false,
+        }
     }
 
     /// The application writes `bytes` more.
@@ -45,6 +57,29 @@ impl Outbox {
         }
     }
 
+    /// What was written and lies beyond `nxt` is taken back, to go through a buffer; how much that is, `u64::MAX` without end.
+    pub fn hold(&mut self, nxt: u64) -> u64 {
+        let held = if self.end == u64::MAX { u64::MAX } else { self.waiting(nxt) };
+        self.end = self.end.min(nxt);
+        self.held = held > 0;
+        held
+    }
+
+    /// `bytes` more are in the buffer; `held`: others wait for room.
+    pub fn fill(&mut self, bytes: u64, held: bool) {
+        (self.end, self.held) = (self.end + bytes, held);
+    }
+
+    /// Whether the application has closed.
+    pub fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// Offset after the last byte written.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
     pub fn set_nagle(&mut self, nagle: bool) {
         self.nagle = nagle;
     }
@@ -64,7 +99,7 @@ impl Outbox {
     pub fn next(&self, nxt: u64, mss: u64) -> Option<(u32, bool)> {
         let waiting = self.waiting(nxt);
         let len = waiting.min(mss);
-        let fin = self.closing && !self.fin_sent && len == waiting;
+        let fin = self.closing && !self.fin_sent && !self.held && len == waiting;
         (len > 0 || fin).then_some((len as u32, fin))
     }
 

@@ -14,6 +14,13 @@ impl Reordering {
         Reordering { degree: config.dupthresh }
     }
 
+    /// So late segments came on an earlier connection.
+    pub fn recall(&mut self, degree: u32) {
+        if degree > 0 {
+            self.degree = degree;
+        }
+    }
+
     /// So many segments SACKed above one mean that it is lost.
     pub fn degree(&self) -> u32 {
         self.degree

@@ -27,6 +27,15 @@ impl Sender {
         if !self.open {
             return self.poll_in_standby(now);
         }
+        let out = self.poll_once(now);
+        if out.is_none() && self.buffer.is_some() && self.wakes() { self.poll_once(now) } else { out }
+    }
+
+    #[inline(always)]
+    fn poll_once(&mut self, now: Time) -> Option<Outgoing> {
+        if self.buffer.is_some() {
+            self.write_on(false);
+        }
         if self.board.is_empty() && self.next_new().is_none() {
             self.pacer.unblock();
             return None;
@@ -206,6 +215,9 @@ impl Sender {
         let end = seq + u64::from(len) + u64::from(fin);
         self.window.on_sent(end);
         self.outbox.on_sent(len, fin, end, self.mss());
+        if let Some(buffer) = &mut self.buffer {
+            buffer.on_sent(end, self.outbox.in_burst());
+        }
         self.usage.on_new_data(now);
         self.on_sent(now, &out);
         if idle || matches!(self.timer.kind, Kind::Probe | Kind::Off) {
