@@ -72,7 +72,7 @@ def test_files_and_columns(made, tmp_path):
     ]  # fmt: skip
     comparison = rows(place / "comparison.csv")
     assert list(comparison[0]) == [
-        "item", "metric", "unit", "source", "reference", "tolerance", "measured", "ci_low", "ci_high", "n", "missing", "verdict", "note",
+        "item", "metric", "unit", "source", "reference", "tolerance", "measured", "ci_low", "ci_high", "n", "missing", "verdict", "note", "others",
     ]  # fmt: skip
     assert comparison[0]["verdict"] == "agrees"
     assert comparison[0]["n"] == "3"
@@ -315,3 +315,35 @@ def test_the_page(made, tmp_path):
     assert (place / "report.html").read_text() == before
     assert folders.schema_of(place) == published.SCHEMA
     assert Path(place / "figures" / "cwnd.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("reference", "tolerance", "ends"),
+    [
+        (2.0, "±5 %", (1.9, 2.1)), (-2.0, "±5 %", (-2.1, -1.9)), (2.0, "±0.5", (1.5, 2.5)), (2.0, "±0.5 Mbit/s; by ranks", (1.5, 2.5)),
+        (1.0, "0.995 to 1.005", (0.995, 1.005)), (2.0, "exactly", None), (2.0, "the order", None), (2.0, "", None), (None, "±5 %", None),
+    ],
+)  # fmt: skip
+def test_what_a_tolerance_lets_pass(reference, tolerance, ends):
+    from cclab.published.findings import room
+
+    assert room(reference, tolerance) == (ends and pytest.approx(ends))
+
+
+def test_a_tolerance_that_lets_another_row_pass_is_marked():
+    from cclab.published.findings import told_apart
+    from cclab.published.reproduce import tables
+
+    def row(item, value, metric="delay", source="paper", tolerance=0.1):
+        return compare(item, metric, "ms", value, [value] * 3, source=source, tolerance=tolerance)
+
+    rows = [row("a", 100.0), row("b", 109.0), row("c", 120.0), row("d", 100.0), row("e", 101.0, "jitter"),
+            row("f", 101.0, source="formula"), row("g", 119.0, tolerance=0.005)]  # fmt: skip
+    # 100 ± 10 holds 109, 109 ± 10.9 holds 100 twice and 119, 120 ± 12 holds 109 and 119, 119 ± 0.6 holds none
+    made = told_apart(rows)
+    assert [r.others for r in made] == [1, 3, 2, 1, 0, 0, 0]
+    found = {"title": "t", "comparisons": [vars(r) for r in made], "checks": []}
+    table, legend = tables(found)
+    told = [str(cell) for cell in table.columns[5].cells]
+    assert [cell.endswith("°") for cell in told] == [True, True, True, True, False, False, False]
+    assert "another row of this metric would pass" in legend

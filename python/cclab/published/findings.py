@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from cclab.analysis import stats
@@ -62,6 +63,8 @@ class Comparison:
         missing: Runs beside them that gave no figure.
         verdict: One of `VERDICTS`.
         note: Why, if it differs.
+        others: How many other rows of this metric have a reference that its tolerance would let pass: so wide a
+            tolerance does not tell them apart. Filled in by `told_apart`.
     """
 
     item: str
@@ -77,6 +80,7 @@ class Comparison:
     missing: int
     verdict: str
     note: str = ""
+    others: int = 0
 
     def __post_init__(self) -> None:
         for name, value, known in (("verdict", self.verdict, VERDICTS), ("source", self.source, SOURCES)):
@@ -101,6 +105,44 @@ class Check:
     def __post_init__(self) -> None:
         if self.verdict not in CLAIMS:
             raise StudyError(f"check {self.check!r}: verdict {self.verdict!r} is not one of {', '.join(CLAIMS)}")
+
+
+_NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+
+
+def room(reference: float | None, tolerance: str) -> tuple[float, float] | None:
+    """What a tolerance lets pass, as it is written: `±5 %`, `±0.02`, `0.9 to 1.1`; else `None`."""
+    if reference is None:
+        return None
+    if ends := re.match(f"({_NUMBER}) to ({_NUMBER})$", tolerance):
+        return float(ends[1]), float(ends[2])
+    if half := re.match(f"±({_NUMBER})( %)?", tolerance):
+        slack = float(half[1]) * (abs(reference) / 100 if half[2] else 1.0)
+        return reference - slack, reference + slack
+    return None
+
+
+def told_apart(rows: Sequence[Comparison]) -> list[Comparison]:
+    """The rows, each with the number of others of its metric, unit and source whose reference it would let pass.
+
+    Rows of one and the same reference are not to be told apart.
+    """
+    alike: dict[tuple[str, str, str], list[Comparison]] = {}
+    for row in rows:
+        alike.setdefault((row.metric, row.unit, row.source), []).append(row)
+    made = []
+    for row in rows:
+        ends = room(row.reference, row.tolerance)
+        theirs = [
+            r.reference for r in alike[row.metric, row.unit, row.source] if r.reference not in (None, row.reference)
+        ]
+        within = sum(ends[0] <= x <= ends[1] for x in theirs if x is not None) if ends else 0
+        made.append(replace(row, others=within))
+    return made
+
+
+WIDE = "°: so wide that the reference of another row of this metric would pass; the verdict does not tell the two apart"
+"""What the mark at a tolerance means."""
 
 
 def judged(check: str, comparisons: Iterable[str], evidence: str) -> Check:

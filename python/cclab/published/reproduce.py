@@ -13,7 +13,7 @@ from typing import Any
 from cclab import _core, folders
 from cclab.errors import ResultError
 from cclab.published.context import Context
-from cclab.published.findings import CLAIMS, Check, Comparison, Findings, meanings, to_csv
+from cclab.published.findings import CLAIMS, WIDE, Check, Comparison, Findings, meanings, to_csv, told_apart
 from cclab.published.library import LIBRARY, Published
 from cclab.results import versions
 from cclab.scenario import Scenario
@@ -64,6 +64,7 @@ def reproduce(
         kept = place.with_name(f"{place.name}.runs")
         context = Context(study.folder, study.about, quick, folder, progress, parts, kept, note)
         findings = study.analysis().run(context)
+        findings.comparisons = told_apart(findings.comparisons)
         found = _found(study, findings, context)
         _write(folder, findings, found)
         write_report(folder, schema=SCHEMA)
@@ -94,13 +95,15 @@ def tables(found: dict[str, Any]) -> list[Any]:
     for row in found["comparisons"]:
         metric = row["metric"] if row["unit"] in ("", "1") else f"{row['metric']} ({row['unit']})"
         made.add_row(
-            row["item"], metric, row["verdict"], as_printed(row["reference"]), row["source"], row["tolerance"] or "–",
+            row["item"], metric, row["verdict"], as_printed(row["reference"]), row["source"], tolerance(row),
             number(row["measured"]), interval(row), runs(row),
         )  # fmt: skip
     checks = table("claims in words", "Claim", "Verdict")
     for row in found["checks"]:
         checks.add_row(row["check"], row["verdict"])
-    shown = [(made, legend(meanings(row["tolerance"] for row in found["comparisons"])))] if found["comparisons"] else []
+    told = legend(meanings(row["tolerance"] for row in found["comparisons"]))
+    told += f"\n{WIDE}" if any(row.get("others") for row in found["comparisons"]) else ""
+    shown = [(made, told)] if found["comparisons"] else []
     shown += [(checks, legend(CLAIMS))] if found["checks"] else []
     return [thing for pair in shown for thing in pair]
 
@@ -108,6 +111,11 @@ def tables(found: dict[str, Any]) -> list[Any]:
 def legend(words: dict[str, str]) -> str:
     """What verdicts mean, a line each."""
     return "\n".join(f"{word}: {meaning}" for word, meaning in words.items())
+
+
+def tolerance(row: dict[str, Any]) -> str:
+    """The tolerance of a comparison; one that would let another row's reference pass is marked."""
+    return (row["tolerance"] or "–") + ("°" if row.get("others") else "")
 
 
 def interval(row: dict[str, Any]) -> str:

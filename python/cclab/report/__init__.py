@@ -21,8 +21,8 @@ from markupsafe import Markup
 from cclab import backends, folders, published, results
 from cclab.console import as_printed, certain, number, percent
 from cclab.errors import ResultError, StudyError
-from cclab.published.findings import meanings
-from cclab.published.reproduce import interval, runs
+from cclab.published.findings import WIDE, meanings
+from cclab.published.reproduce import interval, runs, tolerance
 from cclab.results import Result
 
 if TYPE_CHECKING:
@@ -143,6 +143,7 @@ def _published_page(folder: Path, sealed: bool) -> str:
         figures=figures,
         downloads=downloads,
         counts=counts,
+        wide=WIDE if any(row.get("others") for row in found["comparisons"]) else "",
         legends={"numbers": meanings(row["tolerance"] for row in found["comparisons"]), "claims": published.CLAIMS},
         sources=published.SOURCES,
         part_options="".join(f" --part {part}" for part in chosen),
@@ -299,6 +300,7 @@ def _render(template: str, **values: Any) -> str:
         "heading": lambda text: text.removeprefix("|").replace("|", " "),
         "difference": _difference,
         "interval": interval,
+        "tolerance": tolerance,
         "runs": runs,
     }
     style = Markup((_HERE / "style.css").read_text(encoding="utf-8"))  # ours, not a scenario's
