@@ -36,10 +36,33 @@ pub(super) fn interfaces(scenario: &Scenario) -> impl Iterator<Item = (Time, Eve
     });
     let changes = ends.flat_map(|(flow, link, of_source)| {
         let outages = link.and_then(|link| scenario.links.get(*link)).map(Link::outages).unwrap_or_default();
-        let event = move |(at, up)| (at, Event::Interface { flow: flow as u32, up, of_source, knows: of_source });
+        let event = move |(at, up)| (at, Event::Interface(Change::new(flow, up, of_source, of_source)));
         outages.into_iter().flat_map(|(from, to)| [(from, false), (to, true)]).map(event)
     });
     changes.filter(move |(at, _)| *at < end)
+}
+
+/// The interface of a subflow's host went down or came up: of which flow, and whether …
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change(u32);
+
+impl Change {
+    const UP: u32 = 1;
+    const OF_SOURCE: u32 = 2;
+    /// The source knows; else it is to learn of it from the destination.
+    const KNOWN: u32 = 4;
+
+    fn new(flow: usize, up: bool, of_source: bool, known: bool) -> Change {
+        let bit = |set: bool, bit: u32| if set { bit } else { 0 };
+        let bits = bit(up, Change::UP) | bit(of_source, Change::OF_SOURCE) | bit(known, Change::KNOWN);
+        Change((flow as u32) << 3 | bits)
+    }
+    fn flow(self) -> usize {
+        (self.0 >> 3) as usize
+    }
+    fn is(self, bit: u32) -> bool {
+        self.0 & bit != 0
+    }
 }
 
 /// No session.
@@ -133,15 +156,15 @@ impl Simulation {
     }
 
     /// The interface of a subflow went down or came up. What the destination notices it tells the source, on the fastest subflow.
-    pub(super) fn on_interface(&mut self, now: Time, flow: u32, up: bool, of_source: bool, knows: bool) {
-        let id = self.flows[flow as usize].source();
+    pub(super) fn on_interface(&mut self, now: Time, change: Change) {
+        let id = self.flows[change.flow()].source();
         let Some((session, own)) = self.session_at(id) else { return };
-        if knows {
-            session.on_interface(now, id, up, of_source, own);
+        if change.is(Change::KNOWN) {
+            session.on_interface(now, id, change.is(Change::UP), change.is(Change::OF_SOURCE), own);
             self.pump(now, id);
             self.hand_out(now, id);
         } else if let Some(delay) = session.news_delay(own) {
-            self.events.push(now + delay, Event::Interface { flow, up, of_source, knows: true });
+            self.events.push(now + delay, Event::Interface(Change(change.0 | Change::KNOWN)));
         }
     }
 
