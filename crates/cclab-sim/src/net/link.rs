@@ -253,7 +253,7 @@ impl Link {
         }
         self.count_sent(start, end, packet);
         lost |= self.loses_at(end);
-        if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, packet)) }
+        if lost { self.lose(end, Reason::LostBehind) } else { self.launch(end, packet) }
     }
 
     /// Whether a packet whose last bit leaves then is lost because the link is down.
@@ -358,12 +358,12 @@ impl Link {
 
     /// Puts a packet whose last bit leaves at `departure` on its way.
     #[inline(always)]
-    fn launch(&mut self, departure: Time, packet: &Packet) -> Pending {
+    fn launch(&mut self, departure: Time, packet: &Packet) -> Outcome {
         let arrival = departure + self.propagation.delay(departure);
         if self.impairments.is_some() {
-            return self.launch_impaired(arrival, packet);
+            return Outcome::Queued(self.launch_impaired(arrival, packet));
         }
-        Pending { line: self.line.push(arrival, packet), ..Pending::default() }
+        Outcome::Queued(Pending { line: self.line.push(arrival, packet), ..Pending::default() })
     }
 
     /// The same where the link does more to a packet than to delay it; without that it would arrive at `arrival`.

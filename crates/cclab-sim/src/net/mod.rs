@@ -558,10 +558,20 @@ impl Network {
         }
     }
 
+    #[inline(always)]
     fn schedule(&mut self, index: u32, pending: &Pending, packet: &Packet, sink: &mut impl Sink) {
         if let Some(at) = pending.line {
             sink.at(at, Event::Line(index));
         }
+        if pending.held.is_some() || pending.duplicated {
+            self.schedule_impaired(index, pending, packet, sink);
+        }
+    }
+
+    /// The same for what is held back, or doubled.
+    #[cold]
+    #[inline(never)]
+    fn schedule_impaired(&mut self, index: u32, pending: &Pending, packet: &Packet, sink: &mut impl Sink) {
         if let Some(at) = pending.held {
             sink.at(at, Event::Held(index));
         }

@@ -19,10 +19,18 @@ impl Pipe {
     #[inline]
     pub fn push(&mut self, at: Time, packet: &Packet) -> Option<Time> {
         self.last = self.last.max(at);
-        let options = packet.options();
-        self.packets.push_back((self.last, packet.pack(options.is_some())));
-        self.options.extend(options);
+        let has_options = packet.has_options();
+        self.packets.push_back((self.last, packet.pack(has_options)));
+        if has_options {
+            self.push_options(packet);
+        }
         (self.packets.len() == 1 && self.last < Time::NEVER).then_some(self.last)
+    }
+
+    /// Keeps what few packets carry.
+    #[inline(never)]
+    fn push_options(&mut self, packet: &Packet) {
+        self.options.extend(packet.options());
     }
 
     /// Takes the first packet out, into `packet`; whether there was one.

@@ -209,11 +209,18 @@ impl Segment {
         if self.dss != 0 {
             n += if self.len > 0 { DSS_DATA } else { DSS_ACK };
         }
-        if let Feedback::FastOpen(cookie) = &self.feedback {
+        if self.feedback.is_none() { n } else { n + self.header_bytes() }
+    }
+    /// Those of an option that carries the congestion header, or a cookie.
+    #[cold]
+    fn header_bytes(&self) -> u32 {
+        match &self.feedback {
             // Kind and length; the experimental option has a magic number too (RFC 7413 §4.1.1, appendix A).
-            n += (2 + 2 * u32::from(cookie.experimental()) + cookie.bytes().len() as u32).next_multiple_of(4);
+            Feedback::FastOpen(cookie) => {
+                (2 + 2 * u32::from(cookie.experimental()) + cookie.bytes().len() as u32).next_multiple_of(4)
+            }
+            header => AccEcn::of(header).map_or(0, |option| option.bytes()),
         }
-        n + self.accecn().map_or(0, |option| option.bytes())
     }
     /// The low 32 bits of a data sequence number for [`dss`](Self::dss). The number that would be no option, one in four
     /// billion, is that of the byte before.

@@ -101,8 +101,7 @@ impl Link {
         let again = self.service.again();
         self.served().next = Some(again);
         let lost = lost || self.loses_at(end);
-        let outcome =
-            if lost { self.lose(end, Reason::LostBehind) } else { Outcome::Queued(self.launch(end, &packet)) };
+        let outcome = if lost { self.lose(end, Reason::LostBehind) } else { self.launch(end, &packet) };
         Some(Service { packet, outcome, free_at: (again < Time::NEVER).then_some(again) })
     }
 
