@@ -75,6 +75,7 @@ impl Histogram {
     }
 
     /// Adds a time.
+    #[inline]
     pub fn record(&mut self, d: Duration) {
         let x = d.0;
         if self.count == 0 {
@@ -172,13 +173,22 @@ impl Counts {
     /// Counts one in a bucket.
     #[inline]
     fn add(&mut self, bucket: usize) {
+        if let Counts::Many(first, counts) = self
+            && let Some(n) = counts.get_mut(bucket.wrapping_sub(*first))
+        {
+            *n += 1;
+        } else {
+            self.place(bucket);
+        }
+    }
+
+    /// The same where there is no such bucket yet.
+    #[inline(never)]
+    fn place(&mut self, bucket: usize) {
         match self {
             Counts::Few(buckets) if buckets.len() < FEW => buckets.push(bucket as u16),
             Counts::Few(_) => self.spread(bucket),
-            Counts::Many(first, counts) => match counts.get_mut(bucket.wrapping_sub(*first)) {
-                Some(n) => *n += 1,
-                None => self.widen(bucket),
-            },
+            Counts::Many(..) => self.widen(bucket),
         }
     }
 

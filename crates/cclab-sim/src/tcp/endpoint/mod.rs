@@ -10,7 +10,7 @@
 use super::{Config, Metrics};
 use crate::wire::ecn::CE;
 use crate::wire::{Flags, News, Segment};
-use cclab_algo::cc::{CongestionControl, Feedback, Phase, Share};
+use cclab_algo::cc::{CongestionControl, Phase, Share};
 use cclab_algo::{Duration, Rate, Time};
 use std::sync::Arc;
 
@@ -344,16 +344,6 @@ impl Endpoint {
     fn segment(&mut self, now: Time, out: Outgoing, flags: Flags, ecn: u8, segment: &mut Segment) {
         let timestamps = self.snd.timestamps();
         let sack = self.rcv.on_ack_sent(timestamps);
-        let request = if out.len > 0 { self.snd.request() } else { None };
-        let feedback = if let Some(request) = request {
-            request
-        } else if out.len == 0 && !self.rcv.returning.is_none() {
-            std::mem::take(&mut self.rcv.returning)
-        } else if self.rcv.marks.style == Style::Accurate {
-            self.rcv.marks.report(sack.len(), timestamps)
-        } else {
-            Feedback::None
-        };
         let window = self.rcv.window_field(false);
         *segment = Segment {
             seq: out.seq,
@@ -361,7 +351,6 @@ impl Endpoint {
             sent: now,
             echo: self.rcv.echo(),
             sack,
-            feedback,
             len: out.len,
             ts_val: timestamp(now),
             ts_ecr: self.rcv.ts_recent,
@@ -372,6 +361,22 @@ impl Endpoint {
             retransmission: out.retransmission,
             ..Segment::default()
         };
+        if self.snd.asks() || !self.rcv.returning.is_none() || self.rcv.marks.style == Style::Accurate {
+            self.fill_header(segment);
+        }
+    }
+
+    /// Puts the congestion header on a segment, if it has one.
+    #[inline(never)]
+    fn fill_header(&mut self, segment: &mut Segment) {
+        let request = if segment.len > 0 { self.snd.request() } else { None };
+        if let Some(request) = request {
+            segment.feedback = request;
+        } else if segment.len == 0 && !self.rcv.returning.is_none() {
+            segment.feedback = std::mem::take(&mut self.rcv.returning);
+        } else if self.rcv.marks.style == Style::Accurate {
+            segment.feedback = self.rcv.marks.report(segment.sack.len(), segment.has_timestamps);
+        }
     }
 
     /// When [`on_timer`](Self::on_timer) wants to be called; [`Time::NEVER`] when it does not.

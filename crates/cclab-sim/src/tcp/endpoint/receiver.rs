@@ -154,6 +154,7 @@ impl Receiver {
     }
 
     /// Takes in the payload and FIN of a segment; the payload bytes that are now in order.
+    #[inline]
     pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: &Rtt) -> u64 {
         let mut in_order = 0;
         let (tuned, before) = (self.tuning.is_some(), self.rcv_nxt);
@@ -374,7 +375,7 @@ impl Receiver {
         match self.tuning.as_ref().and_then(|tuning| tuning.moderation.as_ref()) {
             Some(moderation) if syn => moderation.offered(),
             Some(moderation) => moderation.select(self.waiting(), 1 << self.scale),
-            None => self.config.receive_window() - self.unread.min(self.config.receive_window()),
+            None => self.config.receive_window().saturating_sub(self.unread),
         }
     }
 
@@ -460,7 +461,6 @@ impl Receiver {
     /// The window to offer as a header field; the right edge never moves left (RFC 9293 §3.8.6), and
     /// moves right by a full segment at least (RFC 1122 §4.2.3.3).
     pub fn window_field(&mut self, syn: bool) -> u16 {
-        let largest = self.config.receive_window();
         let free = self.room(syn);
         if syn {
             let window = free.min(65_535);
@@ -468,15 +468,20 @@ impl Receiver {
             return window as u16;
         }
         let unit = (1_u64 << self.scale) - 1;
-        let mut edge = self.rcv_nxt + free;
-        let by_segments = self.scale == 0 || self.config.initial_receive_buffer.is_none();
-        if by_segments && edge < self.right_edge + u64::from(self.mss).min(largest / 2) {
-            edge = edge.min(self.right_edge);
+        let mut edge = (self.rcv_nxt + free).max(self.right_edge);
+        let moved = edge - self.right_edge;
+        if moved > 0 && moved < u64::from(self.mss) && self.is_little(moved) {
+            edge = self.right_edge;
         }
-        edge = edge.max(self.right_edge);
         let field = ((edge - self.rcv_nxt + unit) >> self.scale).min(65_535);
         self.right_edge = self.right_edge.max(self.rcv_nxt + (field << self.scale));
         field as u16
+    }
+
+    /// Whether the right edge does not move for so little, less than a segment.
+    fn is_little(&self, moved: u64) -> bool {
+        let by_segments = self.scale == 0 || self.config.initial_receive_buffer.is_none();
+        by_segments && moved < self.config.receive_window() / 2
     }
 
     /// An ACK leaves, alone or with data: SACK blocks for it; what was to be acknowledged is.

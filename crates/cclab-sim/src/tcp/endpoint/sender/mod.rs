@@ -200,6 +200,10 @@ impl Sender {
     pub fn law(&self) -> &dyn CongestionControl {
         self.law.as_dyn()
     }
+    /// Whether the law's data asks anything of the routers.
+    pub fn asks(&self) -> bool {
+        self.law.asks()
+    }
     /// What the law's data asks of the routers.
     pub fn request(&self) -> Option<Feedback> {
         self.law.asks().then(|| self.law.as_dyn().request())

@@ -42,7 +42,7 @@ impl Sender {
         }
         // A probe is no use of the window, and does not schedule the next one: the RTO runs from it (RFC 8985 §7.3).
         let probe = self.probe.is_due() || self.persist.is_due();
-        let out = self.next(now);
+        let out = if probe { self.send_probe_due(now) } else { self.next(now) };
         if out.is_some() {
             self.usage.note_sent(!probe);
         } else {
@@ -51,14 +51,15 @@ impl Sender {
         out
     }
 
+    /// A probe is due.
+    #[cold]
+    fn send_probe_due(&mut self, now: Time) -> Option<Outgoing> {
+        self.pacer.unblock();
+        if self.probe.is_due() { self.send_probe(now) } else { self.send_window_probe(now) }
+    }
+
     fn next(&mut self, now: Time) -> Option<Outgoing> {
         self.pacer.unblock();
-        if self.probe.is_due() {
-            return self.send_probe(now);
-        }
-        if self.persist.is_due() {
-            return self.send_window_probe(now);
-        }
         let recovering = self.episode.repairs();
         if recovering
             && !self.frto.holds()
