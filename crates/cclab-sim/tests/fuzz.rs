@@ -131,11 +131,12 @@ fn fuzz(name: &'static str, corpus: Vec<String>, more: Vec<String>, attempt: fn(
         }
     };
     corpus.iter().for_each(|input| tried(input));
-    let pool = [corpus, more].concat();
+    let pool = [more.clone(), corpus.clone()].concat();
     let mut rng = Stream::new(variable("CCLAB_FUZZ_SEED", 0), name);
     let (start, time, mut count) = (Instant::now(), Duration::from_secs(variable("CCLAB_FUZZ_SECONDS", 20)), 0);
     while start.elapsed() < time {
-        let input = &pool[rng.below(pool.len() as u64) as usize];
+        let from = if rng.chance(0.2) { &corpus } else { &more }; // what went wrong takes its time
+        let input = &from[rng.below(from.len() as u64) as usize];
         tried(&mutated(input, &pool, &mut rng));
         count += 1;
     }
@@ -156,7 +157,7 @@ fn scenario(text: &str) {
     if scenario.flows.len() + scenario.nodes.len() > 5000 {
         return; // takes its time, as it should
     }
-    scenario.max_events = scenario.max_events.min(30_000);
+    scenario.max_events = scenario.max_events.min(10_000);
     match world::run(&scenario, scenario.seed) {
         Ok(_) | Err(world::Error::Budget { .. } | world::Error::Memory { .. }) => {}
         Err(error) => panic!("{error}"),

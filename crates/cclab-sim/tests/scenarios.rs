@@ -794,6 +794,16 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
         "background = [{ kind = 'poisson', cc = 'reno', load = '1%', sizes = { distribution = 'empirical', values = ['1 kB'], weights = [1, 2] } }]",
         "background[0].sizes.weights: 2 for 1 values; write one for each",
     ),
+    // each of a byte takes a handshake and a round trip
+    (
+        "network.rate = 'unlimited'\nnetwork.rtt = '400 ms'\nbackground = [{ kind = 'poisson', cc = 'reno', flows_per_second = 1e6, sizes = '1 B' }]",
+        "background[0].flows_per_second: comes to 1000000 connections a second, of which 800000 would be open at once; at most 500000 fit into memory",
+    ),
+    // 1164 bytes with headers each, two round trips and 1 ms; of ten times what the path carries nine tenths pile up for a minute
+    (
+        "network.rate = '9312 kbit/s'\nbackground = [{ kind = 'poisson', cc = 'reno', load = '1000%', sizes = '1000 B' }]",
+        "background[0].load: comes to 10000 connections a second, of which 540810 would be open at once; at most 500000 fit into memory",
+    ),
     (
         "network.rate = 'unlimited'\nbackground = [{ kind = 'poisson', cc = 'reno', load = '1%' }]",
         "background[0].load: no link of the route has a rate of which this could be a share",
