@@ -19,9 +19,9 @@ from pathlib import Path
 import polars as pl
 
 from cclab import stats
+from cclab.analysis import studies
 from cclab.analysis.plots import Chart
 from cclab.cli import run_cli
-from cclab.report import sweep
 from cclab.results import Result
 from cclab.sweep.query import load
 
@@ -105,10 +105,10 @@ def place() -> Iterator[Path]:
 
 
 OF_A_FLOW = {
-    "goodput_bps": sweep.Metric("goodput_bps", "Goodput (Mbit/s)", 1e-6),
-    "rtt_mean_s": sweep.Metric("rtt_mean_s", "Mean round-trip time (ms)", 1e3),
-    "owd_mean_s": sweep.Metric("owd_mean_s", "Mean one-way delay (ms)", 1e3),
-    "fct_s": sweep.Metric("fct_s", "Mean completion time (s)"),
+    "goodput_bps": studies.Metric("goodput_bps", "Goodput (Mbit/s)", 1e-6),
+    "rtt_mean_s": studies.Metric("rtt_mean_s", "Mean round-trip time (ms)", 1e3),
+    "owd_mean_s": studies.Metric("owd_mean_s", "Mean one-way delay (ms)", 1e3),
+    "fct_s": studies.Metric("fct_s", "Mean completion time (s)"),
 }
 FIGURE = re.compile(r"(?P<column>\S+)(?: over (?P<along>\S+))?(?: by (?P<by>\S+))?(?: of (?P<label>\S+))?")
 
@@ -128,9 +128,9 @@ def picture(figure: str, folder: str) -> Chart:
         flows = kept.table("flows").filter(pl.col("label").str.starts_with(label or ""))
         frame = flows.group_by(along, *others, "replication", maintain_order=True).agg(pl.col(column).mean())
     else:
-        frame, metrics, _ = sweep.per_run(kept)
+        frame, metrics, _ = studies.per_run(kept)
         metric = next(m for m in metrics if m.column == column)
-    return sweep._over(stats.summarise(frame, column, [along, *others]), along, others, metric)
+    return studies.over(stats.summarise(frame, column, [along, *others]), along, others, metric)
 
 
 def sections(page: str) -> Iterator[str]:
