@@ -300,8 +300,8 @@ fn what_is_automatic_is_of_the_flows_that_cross_the_link() {
 fn every_option_of_a_flow_arrives() {
     let s = load("options");
     let f = &s.flows[0];
-    // What cannot be otherwise: recovery = "sack" needs sack, and the flow has one path.
-    let same = ["    sack: true,", "    multipath: false,"];
+    // What cannot be otherwise: recovery = "sack" needs sack, the flow has one path, and hosts know nothing before a run.
+    let same = ["    sack: true,", "    multipath: false,", "    metrics: None,"];
     let lines = |c: &Config| format!("{c:#?}").lines().map(String::from).collect::<Vec<_>>();
     let linux = lines(&Config::linux(1));
     for line in lines(tcp(f)) {
