@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -383,12 +383,13 @@ class Answer:
                 on.set_xlabel("beside")
         return chart
 
+    @cached_property
     def delays(self) -> dict[str, Any]:
         """RTT samples after the warm-up in ms, of each law in every mixture, all runs together."""
         import numpy as np
 
         found: dict[str, Any] = {}
-        for mix, result in self._results():
+        for mix, result in self._results:
             for law, count in mix:
                 of = result.samples.filter(pl.col("time_s") >= result.warmup_s)
                 of = of.join(result.flows.select("cc", flow="label"), on="flow").filter(pl.col("cc") == law)
@@ -401,20 +402,20 @@ class Answer:
         from cclab.analysis import figures
 
         own = {called(((law, self.question.flows),)) for law in self._laws()}
-        return figures.cdf({k: x for k, x in self.delays().items() if k in own}, "Round-trip time (ms)")
+        return figures.cdf({k: x for k, x in self.delays.items() if k in own}, "Round-trip time (ms)")
 
     def delay_box(self) -> Chart:
         """Box plots of the RTT samples of each law in every mixture; milliseconds."""
         from cclab.analysis import figures
 
-        return figures.boxes(self.delays(), "Round-trip time (ms)")
+        return figures.boxes(self.delays, "Round-trip time (ms)")
 
     def convergence(self) -> Chart:
         """How long it took until all flows of a mixture were near an equal share, a point for each run."""
         from cclab.analysis import figures, metrics
 
         found: dict[str, list[float]] = {}
-        for mix, result in self._results():
+        for mix, result in self._results:
             if sum(count for _, count in mix) == self.question.flows:
                 found.setdefault(called(mix), []).append(metrics.convergence_time_s(result))
         return figures.dots(found, "Time to an equal share ± 20 % (s)")
@@ -437,10 +438,10 @@ class Answer:
             charts[f"throughput-{i}"] = result.plot.throughput()
         return charts
 
-    def _results(self) -> Iterator[tuple[Mix, Result]]:
-        for point, mix in enumerate(self.question.mixes().values()):
-            for replication in range(len(self.study.seeds)):
-                yield mix, self.study.result(point, replication)
+    @cached_property
+    def _results(self) -> list[tuple[Mix, Result]]:
+        mixes, seeds = self.question.mixes().values(), range(len(self.study.seeds))
+        return [(mix, self.study.result(point, k)) for point, mix in enumerate(mixes) for k in seeds]
 
     def _laws(self) -> list[str]:
         q = self.question

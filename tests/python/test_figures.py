@@ -234,3 +234,10 @@ def test_plot_draws_what_is_kept(study, answer, cli, tmp_path):
 
 def test_every_name_of_a_metric_has_its_unit():
     assert all("(" in metric.label or metric.column == "jain" for metric in studies.NAMES.values())
+
+
+def test_no_interval_of_an_index_leaves_its_bounds(study):
+    found = study.summary("jain", table="runs")
+    free = study.table("runs").group_by(study.parameters).agg(pl.col("jain"))
+    assert any(cclab.stats.mean(values.to_list()).high > 1 for values in free["jain"])  # Student's alone would
+    assert found["high"].max() <= 1

@@ -35,6 +35,7 @@ def test_a_page_with_every_point_and_figure(swept):
     assert "cclab sweep study.toml --out sweep" in text
     assert len(study) == len(cclab.Study.load(place)) == 18  # a page in its folder does the store no harm
     study.run(out=place)
+    assert "– (0 of 3)" not in text  # of a flow that a point does not have
 
 
 def test_figures_are_those_of_the_tables(swept):

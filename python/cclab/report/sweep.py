@@ -83,8 +83,11 @@ def table(frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric])
     for metric in metrics:
         value = pl.col(metric.column).cast(pl.Float64).fill_null(math.nan)
         groups = frame.group_by(parameters or pl.lit(0), maintain_order=True).agg(value)
+        alone = metric.column.startswith("goodput of ")  # of a flow that not every point has
         of = [stats.mean(values.to_numpy(), bounds=(0.0, metric.most)) for values in groups[metric.column]]
-        made = made.with_columns(pl.Series(metric.label, [e.brief(metric.scale, 4) for e in of]))
+        made = made.with_columns(
+            pl.Series(metric.label, ["–" if alone and not e.n else e.brief(metric.scale, 4) for e in of])
+        )
     numbers = {metric.label for metric in metrics}
     return ["|" * (c in numbers) + c for c in made.columns], [[str(cell) for cell in row] for row in made.rows()]
 

@@ -431,7 +431,8 @@ class Study:
                 raise unknown("column", name, rows.columns)
         x = pl.col(metric).cast(pl.Float64)
         means = rows.group_by(*groups, "replication", maintain_order=True).agg(x.filter(x.is_not_nan()).mean())
-        made = stats.summarise(means, metric, groups, level)
+        bounds = (0.0, 1.0) if metric in ("jain", "utilisation") else stats.ANY
+        made = stats.summarise(means, metric, groups, level, bounds)
         bare = made.filter((pl.col("n") > 1) & (pl.col("low") == pl.col("high"))).height
         if bare and (same := self.identical()):
             from cclab.chance import CURE
