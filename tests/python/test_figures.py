@@ -230,6 +230,8 @@ def test_plot_draws_what_is_kept(study, answer, cli, tmp_path):
     assert cli("plot", folder, "--figure", "heatmap")[1].endswith("heatmap.svg\n")
     assert cli("report", folder)[0] == 0
     assert cli("plot", folder, "--over", "mix")[0] == 2
+    assert cli("compare", place, place, "--out", tmp_path / "c")[0] == 0
+    assert f"{tmp_path}/c/comparison.svg" in cli("plot", tmp_path / "c")[2]
 
 
 def test_every_name_of_a_metric_has_its_unit():

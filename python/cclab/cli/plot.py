@@ -87,6 +87,9 @@ def _charts(folder: Path, figures: tuple[str, ...], options: dict[str, str]) -> 
         drawn = versus.load(folder).figures()
         wanted = _named(figures, dict.fromkeys(_OF_LAWS, None), "two congestion controls")
         return {n: c for n, c in drawn.items() if not wanted or n in wanted or n.partition("-")[0] in wanted}
+    if (folder / "comparison.csv").is_file():  # of `reproduce`, or of `compare` of two folders
+        where = folder / "figures" if (folder / "figures").is_dir() else folder / "comparison.svg"
+        raise ResultError(f"{folder}: its figures were drawn when it was made: {where}")
     result = Result.load(folder).plot
     of_run: dict[str, Callable[[], Chart]] = {n: getattr(result, n.replace("-", "_")) for n in _OF_RUNS}
     charts = {name: of_run[name]() for name in _named(figures, of_run, "a run")} or result.all()
