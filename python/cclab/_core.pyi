@@ -36,6 +36,9 @@ def parse_toml(text: str) -> str:
         cclab.ScenarioError: it is not TOML: line, column and why.
     """
 
+def fields(scenario_json: str) -> str:
+    """The fields that a scenario like this one may have, by path, with what each may be in JSON Schema; as JSON."""
+
 def quantity(kind: str, text: str) -> float:
     """A `"time"`, `"rate"`, `"size"` or `"probability"` as scenarios have them, in s, bit/s, bytes or from 0 to 1.
 

@@ -48,7 +48,7 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "a probability above one": (changed("queue =", 'loss = { data = "120%" }\nqueue ='), ["network.loss.data", "120%"]),
     "an unknown kind of loss": (changed("queue =", 'loss = { dta = "1%" }\nqueue ='), ["network.loss.dta", "data"]),
     "no flows": (changed('[[flows]]\ncc = "reno"', ""), ["flows"]),
-    "flows that are no list": (changed("[[flows]]", "[flows]"), ["flows"]),
+    "flows that are no list": (changed("[[flows]]", "[flows]"), ["flows", "write [[flows]]"]),
     "an unknown algorithm": (changed('"reno"', '"renoo"'), ["flows[0].cc", "renoo", 'did you mean "reno"']),
     "an algorithm that is a number": (changed('"reno"', "7"), ["flows[0].cc", "7"]),
     "an unknown parameter": (changed('"reno"', '{ name = "cubic", betta = 0.5 }'), ["flows[0].cc.betta", "beta"]),

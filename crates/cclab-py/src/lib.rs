@@ -76,6 +76,16 @@ mod _core {
         error::guard(py, || Ok(scenario::toml_as_json(text).map_err(error::scenario)?.to_string()))
     }
 
+    /// The fields that a scenario given as JSON may have, by path, with what each may be in JSON Schema; as JSON.
+    #[pyfunction]
+    fn fields(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
+        error::guard(py, || {
+            let json: serde_json::Value =
+                serde_json::from_str(scenario_json).map_err(|e| PyValueError::new_err(e.to_string()))?;
+            Ok(serde_json::json!(scenario::fields(&json)).to_string())
+        })
+    }
+
     /// A time, a rate, a size or a probability as scenarios have them, in SI units.
     #[pyfunction]
     fn quantity(py: Python<'_>, kind: &str, text: &str) -> PyResult<f64> {

@@ -595,6 +595,14 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ),
     ("flows = []", r#"flows: is empty; write at least one, e.g. [[flows]] with cc = "cubic""#),
     ("flows = 'cubic'", r#"flows: "cubic" is not a list of tables"#),
+    (
+        "network.queue.limit = '2 bdp'",
+        r#"network.queue.limit: "2 bdp" is not an amount of data (did you mean "BDP"?); write e.g. "100 packets", "64 KiB", "0.2 BDP", "100 ms""#,
+    ),
+    (
+        "network.queue = { discipline = 'taildrop' }",
+        r#"network.queue.discipline: unknown "taildrop" (did you mean "droptail"?); allowed: droptail, red, blue, step, codel, fq-codel, pie, dualpi2, anti-ecn, quick-start, xcp, drai"#,
+    ),
     ("flows = ['cubic']", r#"flows[0]: "cubic" is not a table"#),
     ("flows.0.cc = 'rneo'", r#"flows[0].cc: unknown algorithm "rneo" (did you mean "reno"?); allowed: {algorithms}"#),
     ("flows.0.cc = 5", "flows[0].cc: unknown algorithm 5; allowed: {algorithms}"),

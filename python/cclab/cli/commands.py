@@ -248,6 +248,15 @@ def describe(name: str, as_json: bool) -> None:
         catalogue.describe(kind, entry)
 
 
+@cli.command(short_help="Print the JSON Schema of scenario or study files, for editors.")
+@click.argument("of", type=click.Choice(["scenario", "study"]), default="scenario")
+def schema(of: str) -> None:
+    """Print the JSON Schema of scenario files, or of study files: editors complete TOML with it and mark mistakes."""
+    from cclab import results, schema
+
+    click.echo(results.to_json(schema.scenario() if of == "scenario" else schema.study()))
+
+
 cli.add_command(model)
 cli.add_command(live)
 cli.add_command(emulate)

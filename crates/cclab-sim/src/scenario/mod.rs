@@ -86,6 +86,14 @@ impl Scenario {
     }
 }
 
+/// The fields that a scenario like this one may have, by path, as JSON Schema says what each may be. Of what has several
+/// shapes it tells those that this one has; nothing is said of a field whose kind has no words there.
+pub fn fields(json: &Json) -> BTreeMap<String, Vec<Json>> {
+    let mistakes = Mistakes::with_fields();
+    Written::read(&tcp::with_common_options(json), &mistakes);
+    mistakes.into_fields()
+}
+
 /// A scenario as written: every field is right by itself.
 struct Written {
     name: String,

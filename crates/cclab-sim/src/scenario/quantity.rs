@@ -310,6 +310,18 @@ fn decimal(value: u64, scale: u64) -> String {
     format!("{whole}.{}", format!("{rest:0width$}").trim_end_matches('0'))
 }
 
+/// JSON Schema of a number and one of these units.
+fn quantity<N>(units: &[(&str, N)], noun: &str, example: &str) -> Json {
+    let units: Vec<&str> = units.iter().map(|(unit, _)| *unit).collect();
+    let pattern = format!(r"^\s*[-+]?[.0-9][-+.0-9eE]*\s*(?:{})\s*$", units.join("|"));
+    json!({ "type": "string", "pattern": pattern, "description": format!("{noun}, e.g. \"{example}\"") })
+}
+impl Dimension {
+    fn schema(&self) -> Json {
+        quantity(self.units, self.noun, self.example)
+    }
+}
+
 impl Times {
     fn dimension(&self) -> Dimension {
         Dimension {
@@ -330,6 +342,9 @@ impl Kind for Times {
     }
     fn write(&self, value: &Duration) -> Json {
         self.dimension().print(value.0).into()
+    }
+    fn schema(&self) -> Json {
+        self.dimension().schema()
     }
 }
 
@@ -357,6 +372,9 @@ impl Kind for Rates {
             rate => self.dimension().print(rate.0).into(),
         }
     }
+    fn schema(&self) -> Json {
+        self.dimension().schema()
+    }
 }
 
 impl Sizes {
@@ -380,6 +398,9 @@ impl Kind for Sizes {
     fn write(&self, value: &u64) -> Json {
         self.dimension().print(*value).into()
     }
+    fn schema(&self) -> Json {
+        self.dimension().schema()
+    }
 }
 
 impl Kind for Amounts {
@@ -400,7 +421,12 @@ impl Kind for Amounts {
             let examples = format!("\"100 packets\", \"64 KiB\", \"0.2 BDP\"{time}");
             Err(match json {
                 Json::Number(_) => format!("{json} has no unit; write e.g. {examples}"),
-                _ => format!("{} is not an amount of data; write e.g. {examples}", show(json)),
+                _ => {
+                    let units = [PACKET_UNITS, BDP_UNITS, SIZE_UNITS].concat();
+                    let same = units.iter().find(|(u, _)| u.eq_ignore_ascii_case(unit));
+                    let near = same.map_or(String::new(), |(u, _)| format!(" (did you mean \"{u}\"?)"));
+                    format!("{} is not an amount of data{near}; write e.g. {examples}", show(json))
+                }
             })
         }
     }
@@ -411,6 +437,10 @@ impl Kind for Amounts {
             Amount::Time(d) => POSITIVE_TIME.write(d),
             Amount::Bdp(n) => format!("{} BDP", decimal(*n, BDP_UNITS[0].1)).into(),
         }
+    }
+    fn schema(&self) -> Json {
+        let time = if self.time { TIME_UNITS } else { &[] };
+        quantity(&[PACKET_UNITS, BDP_UNITS, SIZE_UNITS, time].concat(), "an amount", "1 BDP")
     }
 }
 const PACKETS: Dimension = Dimension {
@@ -485,6 +515,10 @@ impl Kind for Reals {
     fn write(&self, value: &f64) -> Json {
         self.print(*value).into()
     }
+    fn schema(&self) -> Json {
+        let decibels = self.decibels.map(|unit| (unit, 1.0));
+        quantity(&self.units.iter().copied().chain(decibels).collect::<Vec<_>>(), self.noun, self.example)
+    }
 }
 
 impl Kind for Probability {
@@ -505,6 +539,12 @@ impl Kind for Probability {
         let text = format!("{}", (p * 1e14).round() / 1e12);
         if percent(&text) == Some(*p) { format!("{text}%").into() } else { json!(p) }
     }
+    fn schema(&self) -> Json {
+        json!({ "anyOf": [
+            { "type": "number", "minimum": 0, "maximum": 1 },
+            { "type": "string", "pattern": r"^\s*\+?[.0-9][-+.0-9eE]*\s*%\s*$" },
+        ], "description": "a probability, e.g. \"1%\" or 0.01" })
+    }
 }
 /// The text as hundredths. The division rounds once, as `0.07` does when it is read.
 fn percent(text: &str) -> Option<f64> {
@@ -523,6 +563,9 @@ impl Kind for Integer {
     fn write(&self, value: &u64) -> Json {
         json!(value)
     }
+    fn schema(&self) -> Json {
+        json!({ "type": "integer", "minimum": self.min, "maximum": self.max })
+    }
 }
 
 impl Kind for Signed {
@@ -534,6 +577,9 @@ impl Kind for Signed {
     }
     fn write(&self, value: &i64) -> Json {
         json!(value)
+    }
+    fn schema(&self) -> Json {
+        json!({ "type": "integer", "minimum": self.min, "maximum": self.max })
     }
 }
 
@@ -547,6 +593,9 @@ impl Kind for Number {
     fn write(&self, value: &f64) -> Json {
         if value.fract() == 0.0 { json!(*value as u64) } else { json!(value) }
     }
+    fn schema(&self) -> Json {
+        json!({ "type": "number", "minimum": self.min, "maximum": self.max })
+    }
 }
 
 impl Kind for Flag {
@@ -556,6 +605,9 @@ impl Kind for Flag {
     }
     fn write(&self, value: &bool) -> Json {
         json!(value)
+    }
+    fn schema(&self) -> Json {
+        json!({ "type": "boolean" })
     }
 }
 
@@ -569,6 +621,9 @@ impl Kind for Name {
     }
     fn write(&self, value: &String) -> Json {
         json!(value)
+    }
+    fn schema(&self) -> Json {
+        json!({ "type": "string" })
     }
 }
 
@@ -590,6 +645,10 @@ impl<T: Copy + PartialEq> Kind for Words<T> {
     fn write(&self, value: &T) -> Json {
         self.0.iter().find(|(_, v)| v == value).map_or(Json::Null, |(w, _)| json!(w))
     }
+    fn schema(&self) -> Json {
+        let words: Vec<&str> = self.0.iter().map(|(word, _)| *word).collect();
+        json!({ "enum": words })
+    }
 }
 
 /// `None` if it is this word, else what it was read as.
@@ -608,6 +667,9 @@ impl<K: Kind> Kind for Or<K> {
     }
     fn write(&self, value: &Self::Value) -> Json {
         value.as_ref().map_or(json!(self.0), |v| self.1.write(v))
+    }
+    fn schema(&self) -> Json {
+        json!({ "anyOf": [{ "const": self.0 }, self.1.schema()] })
     }
 }
 

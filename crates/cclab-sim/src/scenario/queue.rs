@@ -2,7 +2,7 @@
 
 use super::link::Surroundings;
 use super::quantity::{Amounts, Flag, Integer, Number, Probability, SIZE, Sizes, TIME, Times, one_of, or_word};
-use super::reader::{Kind, Table};
+use super::reader::{Kind, Table, alternatives, show};
 use crate::net::queue::field::{Amount, Domain, Field, Params, Refusal, Value};
 use crate::net::queue::{Around, Entry, Queue, REGISTRY, droptail};
 use cclab_algo::Rate;
@@ -105,10 +105,16 @@ impl Kind for Discipline {
     type Value = &'static Entry;
     fn read(&self, json: &Json) -> Result<&'static Entry, String> {
         let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).collect();
+        if matches!(json.as_str(), Some("taildrop" | "tail-drop" | "drop-tail" | "fifo" | "pfifo")) {
+            return Err(format!("unknown {}{}", show(json), alternatives("droptail", names.into_iter())));
+        }
         one_of(json, &names).map(|index| &REGISTRY[index])
     }
     fn write(&self, entry: &&'static Entry) -> Json {
         json!(entry.name)
+    }
+    fn schema(&self) -> Json {
+        json!({ "enum": REGISTRY.iter().map(|entry| entry.name).collect::<Vec<_>>() })
     }
 }
 
@@ -143,5 +149,18 @@ impl Kind for Field {
             Value::Flag(flag) => json!(flag),
             Value::Word(word) => json!(word),
         }
+    }
+    fn schema(&self) -> Json {
+        let value = match self.domain {
+            Domain::Time { min } => Times { min }.schema(),
+            Domain::Amount => AMOUNT.schema(),
+            Domain::Size { max } => Sizes { min: 1, max }.schema(),
+            Domain::Probability => Probability.schema(),
+            Domain::Integer { min, max } => Integer { min, max }.schema(),
+            Domain::Number { min, max } => Number { min, max }.schema(),
+            Domain::Flag => Flag.schema(),
+            Domain::Choice(words) => json!({ "enum": words }),
+        };
+        self.word.map_or(value.clone(), |word| json!({ "anyOf": [{ "const": word }, value] }))
     }
 }

@@ -5,6 +5,7 @@ use super::error::Mistake;
 use super::trace::Traces;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// What a field may hold: how to read it, and how to write it in normal form.
 pub(super) trait Kind {
@@ -14,33 +15,59 @@ pub(super) trait Kind {
     fn read(&self, json: &Json) -> Result<Self::Value, String>;
     /// The value in normal form; reading that gives the value again.
     fn write(&self, value: &Self::Value) -> Json;
+    /// What JSON it is, as JSON Schema has it; wider than what is read where that has no words for it.
+    fn schema(&self) -> Json {
+        Json::Object(Map::new())
+    }
 }
 
 /// More would not help anyone.
 const MAX_MISTAKES: usize = 1000;
 
+/// Fields that were asked for, and what each may be.
+pub(super) type Fields = BTreeMap<String, Vec<Json>>;
+
 /// Every mistake found so far.
 #[derive(Default)]
-pub(super) struct Mistakes(RefCell<Vec<Mistake>>);
+pub(super) struct Mistakes {
+    list: RefCell<Vec<Mistake>>,
+    /// Where somebody wants to know them.
+    fields: Option<RefCell<Fields>>,
+}
 
 impl Mistakes {
+    /// One that also notes which fields are asked for.
+    pub(super) fn with_fields() -> Self {
+        Mistakes { fields: Some(RefCell::default()), ..Mistakes::default() }
+    }
+    /// The fields that were asked for.
+    pub(super) fn into_fields(self) -> Fields {
+        self.fields.map(RefCell::into_inner).unwrap_or_default()
+    }
+    fn asked(&self, field: impl FnOnce() -> String, kind: Option<&dyn Fn() -> Json>) {
+        if let Some(fields) = &self.fields {
+            let mut fields = fields.borrow_mut();
+            let kinds = fields.entry(field()).or_default();
+            kinds.extend(kind.map(|kind| kind()).filter(|kind| !kinds.contains(kind)).into_iter().collect::<Vec<_>>());
+        }
+    }
     pub(super) fn add(&self, field: impl Into<String>, message: impl Into<String>) {
-        let mut list = self.0.borrow_mut();
+        let mut list = self.list.borrow_mut();
         if list.len() < MAX_MISTAKES {
             list.push(Mistake { field: field.into(), message: message.into() });
         }
     }
     pub(super) fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
+        self.list.borrow().is_empty()
     }
     pub(super) fn into_vec(self) -> Vec<Mistake> {
-        self.0.into_inner()
+        self.list.into_inner()
     }
     /// Whether nothing is wrong with this field or what is inside it.
     pub(super) fn sound(&self, field: &str) -> bool {
         let inside =
             |m: &Mistake| m.field.strip_prefix(field).is_some_and(|r| r.is_empty() || r.starts_with(['.', '[']));
-        !self.0.borrow().iter().any(inside)
+        !self.list.borrow().iter().any(inside)
     }
 }
 
@@ -115,6 +142,7 @@ impl<'a> Table<'a> {
         if !self.asked.contains(&name) {
             self.asked.push(name);
         }
+        self.mistakes.asked(|| self.field(name), None);
         self.given.and_then(|g| g.get(name)).filter(|j| !j.is_null())
     }
     /// Whether the field is written.
@@ -149,6 +177,7 @@ impl<'a> Table<'a> {
 
     /// The field, if it is there and right; the normal form does not get it.
     pub(super) fn peek<K: Kind>(&mut self, name: &'static str, kind: &K) -> Option<K::Value> {
+        self.mistakes.asked(|| self.field(name), Some(&|| kind.schema()));
         match kind.read(self.raw(name)?) {
             Ok(value) => Some(value),
             Err(message) => {
@@ -199,7 +228,8 @@ impl<'a> Table<'a> {
                 Some(list.iter().enumerate().map(table).collect())
             }
             None => {
-                self.mistake(name, format!("{} is not a list of tables", show(json)));
+                let hint = if json.is_object() { format!("; write [[{path}]]") } else { String::new() };
+                self.mistake(name, format!("{} is not a list of tables{hint}", show(json)));
                 None
             }
         }

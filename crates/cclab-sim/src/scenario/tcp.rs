@@ -303,6 +303,10 @@ impl Kind for Algorithm {
     fn write(&self, value: &Self::Value) -> Json {
         json!(value.name)
     }
+    fn schema(&self) -> Json {
+        let names: Vec<&str> = cc::all().iter().map(|entry| entry.name).collect();
+        json!({ "anyOf": [{ "enum": names }, { "type": "string", "description": "a law of your own" }] })
+    }
 }
 
 /// Recovery and what goes with it. A law that is called after a recovery implies it; so does SACK one that uses it, and
