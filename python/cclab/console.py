@@ -10,6 +10,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from cclab import notebook
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.table import Table
@@ -300,7 +302,7 @@ def _ms(seconds: Any) -> float | None:
 
 
 class Progress:
-    """A bar on stderr for work that takes longer than two seconds; nothing where there is no terminal.
+    """A bar on stderr, or in a notebook, for work that takes longer than two seconds; elsewhere nothing.
 
     Call it with the share done, from 0 to 1, from any thread.
     """
@@ -308,9 +310,9 @@ class Progress:
     def __init__(self, what: str) -> None:
         self._what = what
         self._start = time.monotonic()
-        self._wanted = sys.stderr.isatty() and sys.stdout.isatty()
+        self._wanted = notebook.here() or (sys.stderr.isatty() and sys.stdout.isatty())
         self._lock = threading.Lock()
-        self._bar: Bar | None = None
+        self._bar: Bar | notebook.Bar | None = None
         self._task: Any = None
 
     def __enter__(self) -> Progress:
@@ -324,10 +326,15 @@ class Progress:
             elapsed = time.monotonic() - self._start
             if self._bar is None and elapsed > 0.5 and elapsed > 2.0 * done:  # at this pace more than two seconds
                 self._open()
-            if self._bar is not None:
+            if isinstance(self._bar, notebook.Bar):
+                self._bar(done)
+            elif self._bar is not None:
                 self._bar.update(self._task, completed=done)
 
     def _open(self) -> None:
+        if notebook.here():
+            self._bar = notebook.Bar(self._what)
+            return
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

@@ -310,6 +310,11 @@ class Result:
             **({"stamp": self.stamp} if self.stamp else {}),
         }
 
+    def _repr_html_(self) -> str:
+        from cclab import notebook
+
+        return notebook.of_result(self)
+
     def __repr__(self) -> str:
         return f"Result({self.name!r}, backend={self.backend!r}, seed={self.seed}, {len(self.rows('flows'))} flows)"
 

@@ -14,6 +14,9 @@ from cclab import _core
 from cclab.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from cclab.fields import BackgroundFields, FlowFields, LinkFields, NetworkFields
     from cclab.results import Result
 
 
@@ -39,7 +42,7 @@ class Network(_Part):
     Quantities carry their unit: `rate="250 Mbit/s"`, `rtt="162 ms"`, `queue={"limit": "0.2 BDP"}`.
     """
 
-    def __init__(self, topology: str = "dumbbell", **fields: Any) -> None:
+    def __init__(self, topology: str = "dumbbell", **fields: Unpack[NetworkFields]) -> None:
         super().__init__(topology=topology, **fields)
 
 
@@ -54,8 +57,16 @@ class Dumbbell(Network):
         **fields: Further keys of `[network]`.
     """
 
-    def __init__(self, rate: str, rtt: str, queue: Any = None, loss: Any = None, **fields: Any) -> None:
-        super().__init__("dumbbell", rate=rate, rtt=rtt, queue=queue, loss=loss, **fields)
+    def __init__(
+        self,
+        rate: str,
+        rtt: str,
+        queue: Mapping[str, Any] | None = None,
+        loss: Mapping[str, Any] | None = None,
+        **fields: Unpack[LinkFields],
+    ) -> None:
+        given: dict[str, Any] = {"rate": rate, "rtt": rtt, "queue": queue, "loss": loss, **fields}
+        super().__init__("dumbbell", **given)
 
 
 class Wireless(Network):
@@ -78,7 +89,7 @@ class Wireless(Network):
         routing: Any = None,
         mobility: Any = None,
         wireless: Mapping[str, Any] | None = None,
-        **fields: Any,
+        **fields: Unpack[LinkFields],
     ) -> None:
         given = {"profile": profile, "routing": routing, "mobility": mobility, **(wireless or {})}
         super().__init__(topology, wireless={key: v for key, v in given.items() if v is not None}, **fields)
@@ -93,7 +104,9 @@ class Flow(_Part):
         **fields: Further keys of `[[flows]]`.
     """
 
-    def __init__(self, cc: Any = None, count: int | None = None, **fields: Any) -> None:
+    def __init__(
+        self, cc: str | Mapping[str, Any] | None = None, count: int | None = None, **fields: Unpack[FlowFields]
+    ) -> None:
         super().__init__(cc=cc, count=count, **fields)
 
 
@@ -107,7 +120,13 @@ class Background(_Part):
         **fields: Further keys of `[[background]]`.
     """
 
-    def __init__(self, kind: str = "web", load: Any = None, cc: Any = "cubic", **fields: Any) -> None:
+    def __init__(
+        self,
+        kind: str = "web",
+        load: str | float | None = None,
+        cc: str | Mapping[str, Any] = "cubic",
+        **fields: Unpack[BackgroundFields],
+    ) -> None:
         super().__init__(kind=kind, load=load, cc=cc, **fields)
 
 
@@ -414,16 +433,25 @@ class Scenario:
             seed: Instead of the scenario's own.
             backend: What runs it, one of `cclab.backends.BACKENDS`: `"sim"`, the packet-level simulator; `"model"`,
                 closed formulas (docs/models/formulas.md).
-            progress: Called now and then with the share of simulated time done, from 0 to 1.
+            progress: Called now and then with the share of simulated time done, from 0 to 1. Unless given, a notebook
+                shows a bar.
 
         Raises:
             RunError: the event budget is used up, or a bug in cclab.
             ScenarioError: the scenario is beyond the backend.
         """
-        from cclab import backends
+        from cclab import backends, console, notebook
         from cclab.results import Result
 
+        if progress is None and notebook.here():
+            with console.Progress(f"Running {self.name}") as bar:
+                return Result.of_run(self, backend, *backends.run(self, seed, backend, bar))
         return Result.of_run(self, backend, *backends.run(self, seed, backend, progress))
+
+    def _repr_html_(self) -> str:
+        from cclab import notebook
+
+        return notebook.of_scenario(self)
 
     def __repr__(self) -> str:
         return f"Scenario({self.name!r}, {len(self._checked.get('flows', []))} flow groups)"

@@ -128,7 +128,7 @@ class Question:
         return Study(scenario, keep="samples").vary({"mix": points}).replicate(self.seeds)
 
     def _flow(self, law: str, count: int) -> Flow:
-        more = {"ecn": True} if self.ecn else {}
+        more: dict[str, Any] = {"ecn": True} if self.ecn else {}
         return Flow(
             cc=law, count=count, label=law, start_jitter=self.start_jitter, send_jitter=self.send_jitter, **more
         )

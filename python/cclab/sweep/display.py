@@ -1,4 +1,4 @@
-"""What a person sees of a sweep: a bar on a terminal, elsewhere a line now and then; all on stderr."""
+"""What a person sees of a sweep: a bar on a terminal or in a notebook, elsewhere a line now and then on stderr."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from cclab import notebook
 from cclab.chance import CURE
 from cclab.console import note, number, percent
 from cclab.sweep.run import Progress
@@ -25,12 +26,14 @@ class Display:
     def __init__(self, what: str) -> None:
         self._what = what
         self._next = time.monotonic() + _FIRST
-        self._bar: Bar | None = None
+        self._bar: Bar | notebook.Bar | None = None
         self._task: Any = None
         self.last: Progress | None = None
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty():
+        if notebook.here():
+            self._bar = notebook.Bar(self._what)
+        elif sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 
@@ -43,7 +46,9 @@ class Display:
     def __call__(self, at: Progress) -> None:
         """Show how far it is."""
         self.last = at
-        if self._bar is not None:
+        if isinstance(self._bar, notebook.Bar):
+            self._bar(at.share, said(at))
+        elif self._bar is not None:
             self._bar.update(self._task, completed=at.share, said=said(at))
         elif time.monotonic() >= self._next:
             self._next = time.monotonic() + _EVERY

@@ -230,7 +230,7 @@ class Study:
             workers: How many threads; unless given, one for each core.
             executor: Any `concurrent.futures.Executor` instead: a process pool, or a Dask cluster's
                 `Client.get_executor()`.
-            progress: Called now and then, in this thread.
+            progress: Called now and then, in this thread. Unless given, a notebook shows a bar.
             retry_failed: Run those again that failed before.
 
         Returns:
@@ -241,10 +241,15 @@ class Study:
             ResultError: `out` holds something that is not a sweep.
             RunError: the workers were lost; what was finished is kept.
         """
+        from cclab import notebook
         from cclab.results import versions
+        from cclab.sweep.display import Display
         from cclab.sweep.run import Sweep
         from cclab.sweep.store import Store, Writer
 
+        if progress is None and notebook.here():
+            with Display(f"Running {self.name}") as bar:
+                return self.run(out, workers=workers, executor=executor, progress=bar, retry_failed=retry_failed)
         folder = tempfile.TemporaryDirectory(prefix="cclab-study-") if out is None else None
         place = Path(folder.name if folder else out)  # type: ignore[arg-type]
         plan, current = self._planned(place)
@@ -502,6 +507,11 @@ class Study:
         if self._design.keep != "samples":
             raise ResultError(f'{store.place}: only summaries are kept; ask for more with keep = "samples"')
         return Result.load(store.place / "samples" / plan.keys[point][replication])
+
+    def _repr_html_(self) -> str:
+        from cclab import notebook
+
+        return notebook.of_study(self)
 
     def __repr__(self) -> str:
         varied = ", ".join(self.parameters) or "nothing"
