@@ -440,8 +440,8 @@ class Answer:
 
     @cached_property
     def _results(self) -> list[tuple[Mix, Result]]:
-        mixes, seeds = self.question.mixes().values(), range(len(self.study.seeds))
-        return [(mix, self.study.result(point, k)) for point, mix in enumerate(mixes) for k in seeds]
+        mixes = self.question.mixes()
+        return [(mixes[at["mix"]], result) for at, result in self.study.results()]
 
     def _laws(self) -> list[str]:
         q = self.question

@@ -1,6 +1,7 @@
 """The figures of the field: what they show is what the tables say, and a statistic has the value that textbooks give."""
 
 import json
+import shutil
 
 import numpy as np
 import polars as pl
@@ -159,6 +160,25 @@ def test_convergence_of_a_run_is_that_of_the_metric(small):
     took = metrics.convergence_time_s(late)
     assert np.isfinite(took)
     assert f"converged after {took:.4g} s" in late.plot.convergence().axes[0].get_title(loc="left")
+
+
+def test_pairs_of_laws_are_told_apart():
+    pairs = [("cubic", "cubic", "reno"), ("cubic", "reno", "cubic"), ("reno", "reno", "reno")]
+    assert len(set(studies._told_apart(pairs))) == 3
+    assert studies._told_apart([("cubic", "cubic"), ("reno", "reno")]) == ["cubic", "reno"]
+
+
+def test_a_page_goes_without_what_is_too_much_or_failed(study, tmp_path, monkeypatch):
+    assert {"facets", "heatmap", "convergence", "delay-box"} <= set(study.plot.all())
+    shutil.copytree(study.place, tmp_path / "s")
+    shutil.rmtree(next((tmp_path / "s/samples").iterdir()))  # as of a run that failed
+    monkeypatch.setattr(studies, "_MOST_PANELS", 2)
+    monkeypatch.setattr(studies, "_MOST_ROWS", 6)
+    left = cclab.Study.load(tmp_path / "s")
+    assert len(list(left.results())) == len(study) - 1
+    assert set(left.plot.all()) == {"trade", "over", "share"}
+    with pytest.raises(ResultError, match="4 panels; at most 2"):
+        left.plot.facets("flows.0.cc", "flows.1.cc")
 
 
 def test_what_a_study_cannot_show_is_said(small, study, tmp_path):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,6 @@ from cclab.analysis.plots import Chart, look, styled
 from cclab.errors import ResultError, UnknownNameError
 
 if TYPE_CHECKING:
-    from cclab.results import Result
     from cclab.sweep import Study
 
 _MOST_LINES = 7
@@ -236,6 +236,16 @@ def _line(axes: Any, part: pl.DataFrame, x: list[float], metric: Metric, k: int,
                   markersize=3, label=name, **style)  # fmt: skip
 
 
+class TooManyError(ResultError):
+    """A figure would have more panels or names than a page holds."""
+
+
+def _told_apart(keys: Collection[tuple[Any, ...]]) -> list[str]:
+    """What combinations are called: nothing twice, unless it takes that to tell them apart."""
+    short = [", ".join(dict.fromkeys(map(str, key))) for key in keys]
+    return short if len(set(short)) == len(keys) else [", ".join(map(str, key)) for key in keys]
+
+
 class StudyPlots:
     """The figures of a study that has run. Each gives a `Chart`; nothing is run again.
 
@@ -301,7 +311,7 @@ class StudyPlots:
         lines = [*lines, *(p for p in left if p != along)]
         panels = math.prod(frame[p].n_unique() for p in (rows, columns) if p is not None)
         if panels > _MOST_PANELS:
-            raise ResultError(f"{panels} panels; at most {_MOST_PANELS}: choose factors with fewer values")
+            raise TooManyError(f"{panels} panels; at most {_MOST_PANELS}: choose factors with fewer values")
         by = [p for p in (along, *lines, rows, columns) if p is not None]
         data = stats.summarise(frame, found.column, by, bounds=(0.0, found.most)).filter(pl.col("n") > 0)
         return over(data, along, lines, found, rows, columns)
@@ -337,11 +347,8 @@ class StudyPlots:
         runs = flows.group_by(*at, "cc", maintain_order=True).agg(pl.col("goodput_bps", "owd_p95_s").mean())
         groups = list(runs.group_by(self._groups(by), maintain_order=True))
         points = {
-            ", ".join(map(str, dict.fromkeys(key))): (
-                of["owd_p95_s"].to_numpy() * 1e3,
-                of["goodput_bps"].to_numpy() / 1e6,
-            )
-            for key, of in groups
+            name: (of["owd_p95_s"].to_numpy() * 1e3, of["goodput_bps"].to_numpy() / 1e6)
+            for name, (_, of) in zip(_told_apart([key for key, _ in groups]), groups, strict=True)
         }
         one_point = all(of.select(self._study.parameters).n_unique() == 1 for _, of in groups) if self._varied else True
         labels = "One-way delay, 95th percentile (ms)", "Goodput of a flow (Mbit/s)"
@@ -381,7 +388,7 @@ class StudyPlots:
         free = [p for p in self._varied if p not in (x, y)]
         panels = list(frame.group_by(free, maintain_order=True)) if free else [((), frame)]
         if len(panels) > _MOST_PANELS:
-            raise ResultError(f"{len(panels)} maps, one for each value of {', '.join(free)}; at most {_MOST_PANELS}")
+            raise TooManyError(f"{len(panels)} maps, one for each value of {', '.join(free)}; at most {_MOST_PANELS}")
         down, across = (frame[p].unique(maintain_order=True).to_list() for p in (y, x))
         maps = []
         for _, part in panels:
@@ -408,26 +415,19 @@ class StudyPlots:
 
     # Of samples.
 
-    def _results(self) -> Iterator[tuple[dict[str, Any], Result]]:
-        """Every run with its parameters."""
-        values = self._study.points()
-        for point, at in enumerate(values):
-            for replication in range(len(self._study.seeds)):
-                yield at, self._study.result(point, replication)
-
     def _delays(self, by: Sequence[str] | None) -> dict[str, Any]:
         groups = self._groups(by)
-        found: dict[str, list[Any]] = {}
-        for at, result in self._results():
+        found: dict[tuple[str, ...], list[Any]] = {}
+        for at, result in self._study.results():
             for row in result.flows.filter(pl.col("cc") != "udp").to_dicts():
                 samples = result.samples.filter(
                     (pl.col("flow") == row["label"]) & (pl.col("time_s") >= result.warmup_s)
                 )
-                key = dict.fromkeys(str(row["cc"] if p == "cc" else at[p]) for p in groups)
-                found.setdefault(", ".join(key), []).append(samples["rtt_s"].to_numpy() * 1e3)
+                key = tuple(str(row["cc"] if p == "cc" else at[p]) for p in groups)
+                found.setdefault(key, []).append(samples["rtt_s"].to_numpy() * 1e3)
         if len(found) > _MOST_ROWS:
-            raise ResultError(f"{len(found)} distributions; at most {_MOST_ROWS}: name what to tell apart (by)")
-        return {name: np.concatenate(of) for name, of in found.items()}
+            raise TooManyError(f"{len(found)} distributions; at most {_MOST_ROWS}: name what to tell apart (by)")
+        return {name: np.concatenate(of) for name, of in zip(_told_apart(found), found.values(), strict=True)}
 
     def delay_cdf(self, by: Sequence[str] | None = None) -> Chart:
         """Cumulative distribution of all RTT samples after the warm-up, of every law at every point; milliseconds.
@@ -447,9 +447,11 @@ class StudyPlots:
         As `metrics.convergence_time_s`; runs in which it did not happen are counted.
         """
         found: dict[str, list[float]] = {}
-        for at, result in self._results():
+        for at, result in self._study.results():
             name = ", ".join(str(at[p]) for p in self._varied) or self._study.name
             found.setdefault(name, []).append(metrics.convergence_time_s(result))
+        if len(found) > _MOST_ROWS:
+            raise TooManyError(f"{len(found)} rows, one for each point; at most {_MOST_ROWS}")
         return drawing.dots(found, "Time to an equal share ± 20 % (s)")
 
     def throughput(self, point: int = 0, replication: int = 0) -> Chart:
@@ -457,18 +459,22 @@ class StudyPlots:
         return self._study.result(point, replication).plot.throughput()
 
     def all(self) -> dict[str, Chart]:
-        """Every figure that this study has what it takes for, by name."""
-        charts = {"trade": self.trade()}
+        """Every figure that this study has what it takes for, and that a page holds, by name."""
+        wanted: dict[str, Callable[[], Chart]] = {"trade": self.trade}
         if self._varied and self._flows.height:
-            charts["over"] = self.over()
+            wanted["over"] = self.over
         if self._flows[FLOW].n_unique() > 1 and self._varied:
-            charts["share"] = self.share()
+            wanted["share"] = self.share
         if sum(p.endswith(".cc") for p in self._varied) > 1:
-            charts["heatmap"] = self.heatmap()
+            wanted["heatmap"] = self.heatmap
         if 2 < len(self._varied) < 4:
-            charts["facets"] = self.facets()
+            wanted["facets"] = self.facets
         if self._study.keeps_samples:
-            charts |= {"delay-cdf": self.delay_cdf(), "delay-box": self.delay_box()}
+            wanted |= {"delay-cdf": self.delay_cdf, "delay-box": self.delay_box}
             if self._flows.group_by([*self._study.parameters, "seed"]).len()["len"].max() != 1:
-                charts["convergence"] = self.convergence()
+                wanted["convergence"] = self.convergence
+        charts = {}
+        for name, draw in wanted.items():
+            with contextlib.suppress(TooManyError):
+                charts[name] = draw()
         return charts

@@ -10,7 +10,7 @@ import json
 import re
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cached_property
 from pathlib import Path
@@ -503,10 +503,26 @@ class Study:
         """
         from cclab.results import Result
 
+        folder, plan = self._samples()
+        return Result.load(folder / plan.keys[point][replication])
+
+    def results(self) -> Iterator[tuple[dict[str, Any], Result]]:
+        """Every whole result that is there, with its parameters; runs that failed or are still to come have none.
+
+        Raises:
+            ResultError: the study keeps none, or has not been run.
+        """
+        folder, plan = self._samples()
+        for point, at in enumerate(self.points()):
+            for replication, key in enumerate(plan.keys[point]):
+                if (folder / key).is_dir():
+                    yield at, self.result(point, replication)
+
+    def _samples(self) -> tuple[Path, Plan]:
         store, plan = self._results()
-        if self._design.keep != "samples":
+        if not self.keeps_samples:
             raise ResultError(f'{store.place}: only summaries are kept; ask for more with keep = "samples"')
-        return Result.load(store.place / "samples" / plan.keys[point][replication])
+        return store.place / "samples", plan
 
     def _repr_html_(self) -> str:
         from cclab import notebook
