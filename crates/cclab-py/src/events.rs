@@ -157,7 +157,7 @@ words!(Phase, Signal);
 
 /// The congestion headers: a dict with `kind` and the header's own fields, in the header's own units; `None` is none.
 macro_rules! headers {
-    ($($kind:literal $variant:ident { $($field:ident),* })*) => {
+    ($($kind:literal $variant:ident { $($field:ident),* $(; $hidden:ident = $default:literal)? })*) => {
         /// A congestion header on its way to Python.
         pub struct Header(Feedback);
 
@@ -169,7 +169,7 @@ macro_rules! headers {
                 match self.0 {
                     // Of a SYN, which no law is shown.
                     Feedback::None | Feedback::FastOpen(_) => Ok(py.None().into_bound(py)),
-                    $(Feedback::$variant { $($field),* } => {
+                    $(Feedback::$variant { $($field,)* .. } => {
                         let dict = PyDict::new(py);
                         dict.set_item("kind", $kind)?;
                         $(dict.set_item(stringify!($field), $field)?;)*
@@ -194,7 +194,7 @@ macro_rules! headers {
                 };
                 let kind: String = take("kind")?.extract()?;
                 let header = match kind.as_str() {
-                    $($kind => Feedback::$variant { $($field: take(stringify!($field))?.extract()?),* },)*
+                    $($kind => Feedback::$variant { $($field: take(stringify!($field))?.extract()?,)* $($hidden: $default)? },)*
                     _ => {
                         let all = [$($kind),*].join(", ");
                         return Err(error::unknown_name(format_args!("\"{kind}\" is not one of {all}")));
@@ -214,7 +214,7 @@ macro_rules! headers {
 }
 
 headers! {
-    "accecn" AccEcn { e0b, ceb, e1b }
+    "accecn" AccEcn { e0b, ceb, e1b; form = 0 }
     "anti-ecn" AntiEcn { room }
     "drai" Drai { level, levels }
     "quick-start" QuickStart { rate, ttl, nonce }

@@ -18,6 +18,9 @@
 //! What a layer is made of stands in its `config`; `scenario` fills these.
 //! Same scenario, same seed: the same result to the bit.
 
+// The options of an endpoint as one JSON object.
+#![recursion_limit = "256"]
+
 pub mod app;
 pub mod engine;
 pub mod measure;

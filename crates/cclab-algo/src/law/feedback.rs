@@ -21,6 +21,8 @@ pub enum Feedback {
         ceb: u32,
         /// Under ECT(1); begins at 1.
         e1b: u32,
+        /// Which of them travel and in which order, as the option says it; 0: as few as RFC 9768 allows.
+        form: u8,
     },
     /// Anti-ECN's bit (Kunniyur, ICC 2003).
     AntiEcn {

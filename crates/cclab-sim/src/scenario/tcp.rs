@@ -388,6 +388,10 @@ fn read_window(
 ) {
     config.window_scaling = t.or("window_scaling", &Flag, config.window_scaling);
     config.ecn = read_ecn(t, law, set.contains(&"ecn").then_some(config.ecn));
+    config.ecn_fallback = t.or("ecn_fallback", &Flag, config.ecn_fallback);
+    config.accecn_option = t
+        .or("accecn_option", &Or("changes", Integer { min: 0, max: 3 }), config.accecn_option.map(u64::from))
+        .map(|n| n as u8);
     config.quick_start = t.or("quick_start", &Or("off", POSITIVE_RATE), None);
     config.fast_open = t.or("fast_open", &Flag, config.fast_open);
     config.no_metrics_save = t.or("no_metrics_save", &Flag, config.no_metrics_save);

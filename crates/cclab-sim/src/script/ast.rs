@@ -1,7 +1,7 @@
 //! What a script says: events in time, packets, calls, assertions; and how packets are printed.
 
 use super::expr::Statement;
-use crate::wire::{Cookie, Feedback, Flags, SackBlocks, Segment};
+use crate::wire::{AccEcn, Cookie, Feedback, Flags, SackBlocks, Segment};
 use cclab_algo::{Duration, Time};
 use std::fmt;
 
@@ -123,6 +123,8 @@ pub enum Opt {
     Sack(Vec<(u32, u32)>),
     /// `FO 0a1b2c3d`, `FOEXP 0a1b2c3d`, or without a cookie.
     FastOpen(Cookie),
+    /// `ECN e1b 1 ceb 0 e0b 1`, as many fields as there are.
+    AccEcn(AccEcn),
 }
 
 /// A TCP packet.
@@ -197,6 +199,7 @@ impl Packet {
                 Opt::Mss(mss) => segment.mss = *mss,
                 Opt::WindowScale(shift) => segment.window_scale = Some(*shift),
                 Opt::SackPermitted => segment.sack_permitted = true,
+                Opt::AccEcn(option) => segment.feedback = option.feedback(),
                 Opt::FastOpen(cookie) => segment.feedback = Feedback::FastOpen(*cookie),
                 Opt::Timestamps(val, ecr) => {
                     segment.has_timestamps = true;
@@ -232,6 +235,10 @@ impl Packet {
         if let Feedback::FastOpen(cookie) = segment.feedback {
             options.push(Opt::FastOpen(cookie));
         }
+        options.extend(segment.accecn().map(|mut option| {
+            option.fields[option.len..].fill(0);
+            Opt::AccEcn(option)
+        }));
         if !segment.sack.is_empty() {
             options.push(Opt::Sack(segment.sack.as_slice().to_vec()));
         }
@@ -279,6 +286,12 @@ impl fmt::Display for Opt {
                 }
                 bytes.try_for_each(|byte| write!(f, "{byte:02x}"))
             }
+            Opt::AccEcn(option) => {
+                f.write_str("ECN")?;
+                let names = AccEcn::names(option.kind);
+                let mut fields = names.iter().zip(option.fields).take(option.len);
+                fields.try_for_each(|(name, bytes)| write!(f, " {name} {bytes}"))
+            }
             Opt::Sack(blocks) => {
                 f.write_str("sack")?;
                 blocks.iter().try_for_each(|(start, end)| write!(f, " {start}:{end}"))
@@ -299,7 +312,7 @@ impl fmt::Display for Options {
                 Opt::WindowScale(_) => 1,
                 Opt::SackPermitted if options.iter().any(|o| matches!(o, Opt::Timestamps(..))) => 0,
                 Opt::Timestamps(..) if permitted => 0,
-                Opt::FastOpen(_) => 0,
+                Opt::FastOpen(_) | Opt::AccEcn(_) => 0,
                 Opt::SackPermitted | Opt::Timestamps(..) | Opt::Sack(_) => 2,
             };
             words.extend(std::iter::repeat_n("nop".to_owned(), pad));

@@ -6,7 +6,7 @@
 use super::ast::{Call, Ecn, Event, Opt, Options, Packet, Point, Script, Setting, Value, What, When};
 use super::expr;
 use super::setup::host_cookie;
-use crate::wire::{Cookie, Flags};
+use crate::wire::{AccEcn, Cookie, Flags};
 use cclab_algo::Duration;
 
 /// A script that cannot be read.
@@ -418,6 +418,10 @@ impl<'a> Parser<'a> {
                     self.at += 4;
                     options.push(self.sack()?);
                 }
+                "ECN" => {
+                    self.at += 3;
+                    options.push(self.accecn()?);
+                }
                 word @ ("FO" | "FOEXP") => {
                     self.at += word.len();
                     match self.cookie(word == "FOEXP")? {
@@ -458,6 +462,20 @@ impl<'a> Parser<'a> {
             *value = self.number(name, u64::from(u32::MAX))? as u32;
         }
         Ok(Opt::Timestamps(values[0], values[1]))
+    }
+
+    /// The fields in the order in which they travel, which the first tells.
+    fn accecn(&mut self) -> Parsed<Opt> {
+        let kind = if self.peek_word()? == "e1b" { AccEcn::ECT1_FIRST } else { AccEcn::ECT0_FIRST };
+        let mut option = AccEcn { kind, len: 0, fields: [0; 3] };
+        for (field, name) in option.fields.iter_mut().zip(AccEcn::names(kind)) {
+            if !self.take_word(name)? {
+                break;
+            }
+            *field = self.number(name, 0xff_ffff)? as u32;
+            option.len += 1;
+        }
+        Ok(Opt::AccEcn(option))
     }
 
     fn sack(&mut self) -> Parsed<Opt> {

@@ -71,6 +71,7 @@ impl Setup {
         // A host's defaults: Nagle's algorithm until TCP_NODELAY, and the largest buffer of tcp_rmem.
         setup.config.nagle = true;
         setup.config.ecn = Ecn::Accept;
+        setup.config.accecn_option = Some(2);
         setup.config.receive_buffer = 6 << 20;
         // The profile comes first wherever it stands: it sets all that the others change.
         for pass in [true, false] {
@@ -107,7 +108,7 @@ impl Setup {
             "profile" => {
                 let (receive_buffer, nagle) = (config.receive_buffer, config.nagle);
                 *config = match value {
-                    "linux" => Config { ecn: Ecn::Accept, ..Config::linux(self.mss) },
+                    "linux" => Config { ecn: Ecn::Accept, accecn_option: Some(2), ..Config::linux(self.mss) },
                     "linux-2.6" => Config { ecn: Ecn::Accept, ..Config::linux_2_6(self.mss) },
                     "classic" => Config::classic(self.mss, Recovery::NewReno),
                     _ => return Err(not_one_of(key, value, "linux, linux-2.6, classic")),
@@ -135,6 +136,8 @@ impl Setup {
             "window_scaling" => config.window_scaling = flag(key, value)?,
             "ecn" if value == "accecn" => config.ecn = Ecn::Accurate,
             "ecn" => config.ecn = if flag(key, value)? { Ecn::On } else { Ecn::Off },
+            "accecn_option" if value == "changes" => config.accecn_option = None,
+            "accecn_option" => config.accecn_option = Some(within(key, value, 0, 3)?),
             "initial_window" => config.initial_window = within(key, value, 1, 65_535)?,
             "initial_ssthresh" => config.initial_ssthresh = Some(within(key, value, 1, 1 << 40)?),
             "receive_buffer" => config.receive_buffer = within(key, value, 1, 1 << 30)?,
@@ -239,7 +242,7 @@ impl Setup {
     }
 }
 
-const DIRECTIVES: &str = "profile, recovery, cc, mss, sack, timestamps, window_scaling, ecn, initial_window, \
+const DIRECTIVES: &str = "profile, recovery, cc, mss, sack, timestamps, window_scaling, ecn, accecn_option, initial_window, \
     initial_ssthresh, receive_buffer, ack_every, ack_timeout, ack_adaptive, quickack, rto_style, rto_min, rto_max, \
     rto_initial, rto_granularity, dupthresh, max_reordering, reo_wnd_adapts, rack_dupthresh, limited_transmit, frto, tlp, prr, undo, pacing, nagle, cwnd_validation, \
     slow_start_after_idle, flavour, every_packet";

@@ -12,6 +12,8 @@ const IDLE: &[&str] = &[
     "ip_local_port_range",
     "tcp_abort_on_overflow",
     "tcp_autocorking",
+    // How often AccECN's option goes unasked where it goes seldom: three times a round trip.
+    "tcp_ecn_option_beacon",
     "tcp_fastopen_blackhole_timeout_sec",
     "tcp_fastopen_key",
     "tcp_fin_timeout",

@@ -471,6 +471,13 @@ impl<'a> World<'a> {
             "total_retrans" => info.total_retrans as f64,
             "reordering" => f64::from(info.reordering),
             "delivered_ce" => f64::from(info.delivered_ce),
+            "received_ce" => f64::from(endpoint.received_ce()),
+            "received_e0_bytes" => f64::from(endpoint.accecn_bytes().0[0]),
+            "received_ce_bytes" => f64::from(endpoint.accecn_bytes().0[1]),
+            "received_e1_bytes" => f64::from(endpoint.accecn_bytes().0[2]),
+            "delivered_e0_bytes" => f64::from(endpoint.accecn_bytes().1[0]),
+            "delivered_ce_bytes" => f64::from(endpoint.accecn_bytes().1[1]),
+            "delivered_e1_bytes" => f64::from(endpoint.accecn_bytes().1[2]),
             "pacing_rate" => bytes(info.pacing_rate),
             "delivery_rate" => bytes(info.delivery_rate),
             "bytes_acked" => endpoint.stats().bytes_acked as f64,
@@ -529,13 +536,20 @@ impl Connection {
 }
 
 /// The settings that Linux reads whenever it needs them, not only where a connection begins.
-const READ_LATER: &[&str] =
-    &["tcp_dsack", "tcp_early_retrans", "tcp_frto", "tcp_min_tso_segs", "tcp_recovery", "tcp_slow_start_after_idle"];
+const READ_LATER: &[&str] = &[
+    "tcp_dsack",
+    "tcp_early_retrans",
+    "tcp_ecn_option",
+    "tcp_frto",
+    "tcp_min_tso_segs",
+    "tcp_recovery",
+    "tcp_slow_start_after_idle",
+];
 
 /// The names that a failing assertion offers.
 const NAMES: &str = "tcpi_snd_cwnd, tcpi_snd_ssthresh, tcpi_snd_mss, tcpi_rtt, tcpi_rttvar, tcpi_min_rtt, tcpi_rto, \
     tcpi_backoff, tcpi_retransmits, tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans, tcpi_total_retrans, \
-    tcpi_delivered_ce, tcpi_reordering, tcpi_pacing_rate, tcpi_delivery_rate, tcpi_bytes_acked, tcpi_bytes_sent, \
+    tcpi_delivered_ce, tcpi_received_ce, tcpi_{delivered,received}_{e0,e1,ce}_bytes, tcpi_reordering, tcpi_pacing_rate, tcpi_delivery_rate, tcpi_bytes_acked, tcpi_bytes_sent, \
     tcpi_data_segs_out, tcpi_options, \
     tcpi_ca_state, tcpi_state, TCP_CA_*, TCPI_OPT_*, TCP_INFINITE_SSTHRESH";
 

@@ -124,6 +124,12 @@ pub struct Config {
     pub multipath: bool,
     /// Explicit congestion notification.
     pub ecn: Ecn,
+    /// ECN is not asked for, or not used, where the path seems to dislike it (Linux `tcp_ecn_fallback`).
+    pub ecn_fallback: bool,
+    /// AccECN's option by Linux's `tcp_ecn_option`: 0 never; else in the SYN-ACK, and to a peer that sends it too: 1 where a counter
+    /// has changed and three times a round trip, 2 on every segment until the path is seen to drop it, 3 also then. `None`: only on
+    /// ACKs after a counter has changed (RFC 9768 §3.2.3.3, simple scheme).
+    pub accecn_option: Option<u8>,
     /// Ask for this rate on the SYN (Quick-Start, RFC 4782).
     pub quick_start: Option<Rate>,
     /// Data on the SYN (RFC 7413), with a cookie of an earlier connection.
@@ -208,6 +214,8 @@ impl Config {
             window_scaling: true,
             multipath: false,
             ecn: Ecn::Off,
+            ecn_fallback: true,
+            accecn_option: None,
             quick_start: None,
             fast_open: false,
             no_metrics_save: true,

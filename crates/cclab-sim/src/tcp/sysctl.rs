@@ -38,6 +38,8 @@ pub const SYSCTLS: &[Sysctl] = &[
     // Without RACK's timer of the tail nothing is left of it: early retransmit itself is gone.
     one("tcp_early_retrans", "tlp", (0, 4), |c, n| c.tlp = n >= 3),
     one("tcp_ecn", "ecn", (0, 5), |c, n| c.ecn = ECN[n as usize]),
+    one("tcp_ecn_fallback", "ecn_fallback", FLAG, |c, n| c.ecn_fallback = n != 0),
+    one("tcp_ecn_option", "accecn_option", (0, 3), |c, n| c.accecn_option = Some(n as u8)),
     // Both ends are one host's settings here: 1 is for those who connect, 2 for those who listen.
     one("tcp_fastopen", "fast_open", (0, 0xfff), |c, n| c.fast_open = n & 3 == 3),
     one("tcp_frto", "frto", (0, 2), |c, n| c.frto = n != 0),

@@ -107,6 +107,10 @@ impl SackBlocks {
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
+    /// The first `len`, if there are more.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len as u8);
+    }
     /// None at all.
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -234,13 +238,20 @@ impl Segment {
     pub fn asks_routers(&self) -> bool {
         self.len > 0 || (self.flags.has(Flags::SYN) && !self.flags.has(Flags::ACK))
     }
+    /// The bytes that the AccECN option says were marked, if it does.
+    pub fn marked_bytes(&self) -> Option<u32> {
+        match self.feedback {
+            Feedback::AccEcn { ceb, form, .. } if form == 0 || form & 3 >= 2 => Some(ceb),
+            _ => None,
+        }
+    }
     /// The AccECN option, if there is one.
     pub fn accecn(&self) -> Option<AccEcn> {
         AccEcn::of(&self.feedback)
     }
 }
 
-/// An AccECN option (RFC 9768 §3.2.3): a field for each counter that ever changed, and those before it.
+/// An AccECN option (RFC 9768 §3.2.3): of the sender's choice, or a field for each counter that ever changed, and those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccEcn {
     /// 172 for the order ECT(0), CE, ECT(1); 174 for the other way round.
@@ -252,18 +263,41 @@ pub struct AccEcn {
 }
 
 impl AccEcn {
+    /// Of the order ECT(0), CE, ECT(1).
+    pub const ECT0_FIRST: u8 = 172;
+    /// Of the order ECT(1), CE, ECT(0).
+    pub const ECT1_FIRST: u8 = 174;
+
     /// The option that carries `feedback`, if that is one and anything was counted.
     pub fn of(feedback: &Feedback) -> Option<AccEcn> {
-        let Feedback::AccEcn { e0b, ceb, e1b } = *feedback else { return None };
-        let (kind, fields) = if e0b == 1 && e1b != 1 { (174, [e1b, ceb, e0b]) } else { (172, [e0b, ceb, e1b]) };
-        let len = if fields[2] != 1 {
+        let Feedback::AccEcn { e0b, ceb, e1b, form } = *feedback else { return None };
+        let ect1_first = if form == 0 { e0b == 1 && e1b != 1 } else { form & 4 != 0 };
+        let (kind, fields) =
+            if ect1_first { (Self::ECT1_FIRST, [e1b, ceb, e0b]) } else { (Self::ECT0_FIRST, [e0b, ceb, e1b]) };
+        let len = if form != 0 {
+            usize::from(form & 3)
+        } else if fields[2] != 1 {
             3
         } else if ceb != 0 {
             2
         } else {
             usize::from(fields[0] != 1)
         };
-        (len > 0).then_some(AccEcn { kind, len, fields: fields.map(|n| n & 0xff_ffff) })
+        (form != 0 || len > 0).then_some(AccEcn { kind, len, fields: fields.map(|n| n & 0xff_ffff) })
+    }
+    /// What a segment with just this option says; counters that do not travel are as they begin.
+    pub fn feedback(&self) -> Feedback {
+        let travels = |i: usize, first| if i < self.len { self.fields[i] } else { first };
+        let (first, ceb, last) = (travels(0, 1), travels(1, 0), travels(2, 1));
+        let (form, e0b, e1b) = match self.kind {
+            Self::ECT1_FIRST => (12, last, first),
+            _ => (8, first, last),
+        };
+        Feedback::AccEcn { e0b, ceb, e1b, form: form | self.len as u8 }
+    }
+    /// The counters in the order of this kind.
+    pub fn names(kind: u8) -> [&'static str; 3] {
+        if kind == Self::ECT1_FIRST { ["e1b", "ceb", "e0b"] } else { ["e0b", "ceb", "e1b"] }
     }
     /// Bytes with the padding to a multiple of four.
     pub fn bytes(&self) -> u32 {

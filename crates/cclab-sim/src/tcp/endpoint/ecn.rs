@@ -5,14 +5,21 @@
 
 use super::super::{Config, Ecn};
 use crate::wire::ecn::{CE, ECT0, ECT1, NOT_ECT};
-use crate::wire::{AccEcn, Feedback, Flags};
+use crate::wire::{AccEcn, Feedback, Flags, SackBlocks, Segment};
 use cclab_algo::cc::EcnUse;
+use cclab_algo::{Duration, Time};
 
 /// CE packets are counted from here (RFC 9768 §3.2.1).
 pub(super) const FIRST_CEP: u32 = 5;
 
 /// With data unacknowledged, an ACK for so many CE packets at the latest (RFC 9768 §3.2.2.5.1).
 const CE_PER_ACK: u32 = 2;
+
+/// A sparing sender shows its counters so often in a round trip (Linux `tcp_ecn_option_beacon`).
+const BEACONS: u64 = 3;
+
+/// Linux's (`TCP_ACCECN_ACE_MAX_DELTA`).
+const MOST_CE_PER_ACK: u32 = 6;
 
 /// Bytes of options that a TCP header can hold (RFC 9293 §3.1).
 pub(super) const OPTION_SPACE: u32 = 40;
@@ -102,13 +109,20 @@ pub(super) fn handshake_flags(codepoint: u8) -> Flags {
 }
 
 /// What the receiver has seen of marks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Marks {
     pub style: Style,
     /// ACKs say ECE: until CWR comes, or as long as marked data does.
     pub ece: bool,
     /// Packets with CE.
     pub cep: u32,
+    /// The rest of what AccECN counts.
+    counters: Option<Box<Counters>>,
+}
+
+/// What AccECN counts beside packets with CE.
+#[derive(Clone, Debug)]
+struct Counters {
     /// Payload bytes by codepoint: ECT(0), CE, ECT(1) (RFC 9768 §3.2.1 for the first values).
     bytes: [u32; 3],
     /// CE packets since the last ACK.
@@ -117,12 +131,140 @@ pub(super) struct Marks {
     last_ce: bool,
     /// Bytes were counted that no ACK has reported.
     unreported: bool,
+    /// The option as Linux sends it.
+    option: Option<Continual>,
+}
+
+/// AccECN's option on every segment, as Linux has it (`tcp_options_fit_accecn`).
+#[derive(Clone, Debug, Default)]
+struct Continual {
+    /// How often: `tcp_ecn_option`.
+    how: u8,
+    /// Codepoint of the last packet.
+    last: u8,
+    /// So many segments have to carry it; when one did last.
+    due: u8,
+    sent: Time,
+    /// Fields that the next option has to have, since what they count has changed.
+    least: usize,
+    /// Where the duplicate began that was last reported together with an option, or is about to be.
+    reported: Option<u64>,
+    duplicate: Option<u64>,
+    /// The same came once more: the option seems to keep ACKs from arriving (RFC 9768 §3.2.3.2.2).
+    dropped: bool,
+}
+
+impl Continual {
+    /// A data packet came; whether it is to be acknowledged at once.
+    fn count(&mut self, codepoint: u8, len: u32) -> bool {
+        let fields = match codepoint {
+            ECT1 => 1,
+            CE => 2,
+            ECT0 => 3,
+            _ => 0,
+        };
+        self.least = self.least.max(if len > 0 { fields } else { 0 });
+        let turns = std::mem::replace(&mut self.last, codepoint) != codepoint;
+        if turns || codepoint == CE {
+            self.due = 2; // the second shows what the first began
+        }
+        turns
+    }
+
+    /// A segment leaves: how many fields go with it, and no more SACK blocks than have room beside them.
+    fn leaves(
+        &mut self,
+        now: Time,
+        srtt: Duration,
+        sack: &mut SackBlocks,
+        timestamps: bool,
+        seen: bool,
+    ) -> Option<usize> {
+        let duplicate = self.duplicate.take();
+        let often = match self.how {
+            0 => false,
+            1 => self.due > 0 || (now - self.sent) * BEACONS >= srtt,
+            _ => true,
+        };
+        if !seen || !often || (self.how < 3 && self.dropped) {
+            return None;
+        }
+        let (fields, kept) = self.fit(sack.len(), timestamps)?;
+        sack.truncate(kept);
+        self.least = 0;
+        self.due = self.due.saturating_sub(1);
+        self.sent = now;
+        self.reported = duplicate;
+        Some(fields)
+    }
+
+    /// Fields of the option, and SACK blocks that it leaves of so many; two stay in any case.
+    fn fit(&self, blocks: usize, timestamps: bool) -> Option<(usize, usize)> {
+        let saved = if blocks > 0 { 2 } else { 0 };
+        let mut kept = blocks;
+        loop {
+            let others = 12 * usize::from(timestamps) + if kept > 0 { 4 + 8 * kept } else { 0 };
+            let fits = |fields: &usize| {
+                let bytes = 2 + 3 * fields;
+                let rest = bytes % 4;
+                others + if rest <= saved { bytes - rest } else { bytes + 4 - rest } <= OPTION_SPACE as usize
+            };
+            if let Some(fields) = (self.least..=3).rev().find(fits) {
+                return Some((fields, kept));
+            }
+            if kept <= 2 || self.least == 0 {
+                return None;
+            }
+            kept -= 1;
+        }
+    }
 }
 
 impl Marks {
     pub fn new() -> Marks {
-        let (style, cep, bytes) = (Style::Off, FIRST_CEP, [1, 0, 1]);
-        Marks { style, ece: false, cep, bytes, fresh: 0, last_ce: false, unreported: false }
+        Marks { style: Style::Off, ece: false, cep: FIRST_CEP, counters: None }
+    }
+
+    /// The handshake has agreed on `style`, and `last` ended it.
+    pub fn begin(&mut self, style: Style, config: &Config, last: &Segment) {
+        self.style = style;
+        if style != Style::Accurate {
+            return;
+        }
+        let due = if last.flags.has(Flags::SYN) { 2 } else { 1 };
+        let option = config.accecn_option.map(|how| Continual { how, last: last.ecn, due, ..Continual::default() });
+        let counters = Counters { bytes: [1, 0, 1], fresh: 0, last_ce: false, unreported: false, option };
+        self.counters = Some(Box::new(counters));
+    }
+    fn option(&mut self) -> Option<&mut Continual> {
+        self.counters.as_mut()?.option.as_mut()
+    }
+    /// The setting was changed.
+    pub fn set_option(&mut self, how: Option<u8>) {
+        if let (Some(option), Some(how)) = (self.option(), how) {
+            option.how = how;
+        }
+    }
+    /// Bytes that every segment leaves for the option.
+    pub fn option_bytes(&mut self) -> u32 {
+        if self.option().is_some_and(|option| option.how > 1) { 12 } else { 0 }
+    }
+    /// What the first SYN-ACK carries; not another, as a middlebox may dislike it (RFC 9768 §3.2.3.2.1).
+    pub fn syn_option(first: bool) -> Feedback {
+        let option = AccEcn { kind: AccEcn::ECT1_FIRST, len: 3, fields: [1, 0, 1] };
+        if first { option.feedback() } else { Feedback::None }
+    }
+    /// A segment came that was here before, from here on.
+    pub fn on_duplicate(&mut self, start: u64) {
+        if let Some(option) = self.option() {
+            option.dropped |= option.reported == Some(start);
+            option.duplicate = Some(start);
+        }
+    }
+    /// Bytes received under ECT(0), CE and ECT(1).
+    pub fn received_bytes(&self) -> [u32; 3] {
+        let [e0b, ceb, e1b] = self.counters.as_ref().map_or([1, 0, 1], |counters| counters.bytes);
+        [e0b.wrapping_sub(1), ceb, e1b.wrapping_sub(1)]
     }
 
     /// Whether marking begins or ends with a packet of this codepoint, which DCTCP's receiver has to say at once of
@@ -135,22 +277,27 @@ impl Marks {
     pub fn count(&mut self, codepoint: u8, len: u32) -> bool {
         let ce = codepoint == CE;
         self.cep += u32::from(ce);
-        self.fresh += u32::from(ce);
+        let Some(counters) = &mut self.counters else { return false };
+        counters.fresh += u32::from(ce);
         if let Some(i) = [ECT0, CE, ECT1].iter().position(|&c| c == codepoint) {
-            self.bytes[i] = self.bytes[i].wrapping_add(len) & 0xff_ffff;
-            self.unreported |= len > 0;
+            counters.bytes[i] = counters.bytes[i].wrapping_add(len) & 0xff_ffff;
+            counters.unreported |= len > 0;
+        }
+        if let Some(option) = &mut counters.option {
+            return option.count(codepoint, len) || counters.fresh >= MOST_CE_PER_ACK;
         }
         // Change-triggered and increment-triggered ACKs (RFC 9768 §3.2.2.5.1).
-        let begins = !std::mem::replace(&mut self.last_ce, ce) && ce;
-        begins || self.fresh >= CE_PER_ACK
+        let begins = !std::mem::replace(&mut counters.last_ce, ce) && ce;
+        begins || counters.fresh >= CE_PER_ACK
     }
 
     /// A packet without data came with CE; whether it is to be acknowledged at once: with every third (RFC 9768 §3.2.2.5.1).
     #[cold]
     pub fn count_empty(&mut self) -> bool {
         self.cep += 1;
-        self.fresh += 1;
-        self.fresh > CE_PER_ACK
+        let Some(counters) = &mut self.counters else { return false };
+        counters.fresh += 1;
+        counters.fresh > CE_PER_ACK
     }
 
     /// What the flags of an ACK say.
@@ -164,22 +311,36 @@ impl Marks {
 
     /// An AccECN option is due ("recommended simple scheme", RFC 9768 §3.2.3.3).
     pub fn option_due(&self) -> bool {
-        self.style == Style::Accurate && self.unreported
+        self.counters.as_ref().is_some_and(|counters| counters.unreported && counters.option.is_none())
     }
 
-    /// An ACK leaves: the option that goes with it, if one is due and fits.
+    /// A segment leaves: the option that goes with it, if one is due and fits. `seen`: the peer sends it too.
     #[cold]
-    pub fn report(&mut self, sack_blocks: usize, timestamps: bool) -> Feedback {
-        self.fresh = 0;
-        let [e0b, ceb, e1b] = self.bytes;
-        let option = Feedback::AccEcn { e0b, ceb, e1b };
-        let sack = if sack_blocks > 0 { 4 + 8 * sack_blocks as u32 } else { 0 };
+    pub fn report(
+        &mut self,
+        now: Time,
+        srtt: Duration,
+        sack: &mut SackBlocks,
+        timestamps: bool,
+        seen: bool,
+    ) -> Feedback {
+        let due = self.option_due();
+        let Some(counters) = &mut self.counters else { return Feedback::None };
+        counters.fresh = 0;
+        let [e0b, ceb, e1b] = counters.bytes;
+        if let Some(option) = &mut counters.option {
+            let fields = option.leaves(now, srtt, sack, timestamps, seen);
+            let option = |len| AccEcn { kind: AccEcn::ECT1_FIRST, len, fields: [e1b, ceb, e0b] };
+            return fields.map_or(Feedback::None, |len| option(len).feedback());
+        }
+        let option = Feedback::AccEcn { e0b, ceb, e1b, form: 0 };
+        let sack = if sack.is_empty() { 0 } else { 4 + 8 * sack.len() as u32 };
         let others = sack + if timestamps { 12 } else { 0 };
         let fits = AccEcn::of(&option).is_some_and(|option| others + option.bytes() <= OPTION_SPACE);
-        if !self.option_due() || !fits {
+        if !due || !fits {
             return Feedback::None;
         }
-        self.unreported = false;
+        counters.unreported = false;
         option
     }
 }

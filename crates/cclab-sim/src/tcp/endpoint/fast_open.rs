@@ -1,5 +1,6 @@
 //! TCP Fast Open (RFC 7413): data on the SYN, answered before the handshake is over.
 
+use super::ecn::Style;
 use super::sender::Agreed;
 use super::{Endpoint, State};
 use crate::wire::{Cookie, Feedback, Flags, Segment};
@@ -113,13 +114,19 @@ impl Endpoint {
     pub(super) fn begin_transfer(&mut self, now: Time, segment: &Segment) {
         let agreed = self.agreed();
         self.rcv.use_sack = agreed.sack;
-        self.rcv.marks.style = agreed.ecn;
+        self.rcv.marks.begin(agreed.ecn, self.snd.config(), segment);
         self.rcv.mss = self.snd.mss() as u32;
         if self.handshake.peer_scale.is_some() {
             self.rcv.scale = super::handshake::scale_for(self.snd.config().receive_buffer);
         }
         self.rcv.begin(now, self.advertised());
         self.snd.open(now, segment, &agreed);
+        if agreed.ecn == Style::Accurate {
+            self.snd.see_option(segment);
+            let option = if self.snd.saw_option() { self.rcv.marks.option_bytes() } else { 0 };
+            self.snd.set_mss((self.snd.mss() as u32).saturating_sub(option).max(1));
+            self.rcv.mss = self.snd.mss() as u32;
+        }
     }
 
     pub(super) fn agreed(&self) -> Agreed {
@@ -129,6 +136,7 @@ impl Endpoint {
             timestamps: shake.timestamps,
             shift: shake.peer_scale.unwrap_or(0).min(super::handshake::MAX_SCALE as u8),
             ecn: shake.ecn,
+            bleached: shake.bleached,
             sent: shake.sent,
             retransmissions: shake.retransmissions,
             first_timestamp: shake.first_timestamp,

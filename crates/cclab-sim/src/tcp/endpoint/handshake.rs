@@ -1,7 +1,7 @@
 //! Opening a connection: SYN, SYN-ACK, their options and their retransmission.
 
 use super::super::Config;
-use super::ecn::{Style, handshake_flags};
+use super::ecn::{Marks, Style, handshake_flags};
 use super::sender::quick_start_request;
 use super::{Endpoint, State, refusal, timestamp};
 use crate::wire::ecn::{CE, NOT_ECT};
@@ -49,6 +49,10 @@ pub(super) struct Handshake {
     quick_start: Feedback,
     /// ECN codepoint under which the peer's SYN arrived.
     syn_ecn: u8,
+    /// The peer's SYN came without ECN's flags at least once.
+    pub bleached: bool,
+    /// A SYN-ACK has left.
+    replied: bool,
     /// The peer offered these, and so do we.
     pub sack: bool,
     pub timestamps: bool,
@@ -67,6 +71,8 @@ impl Handshake {
             ack_alone: false,
             ecn: Style::Off,
             syn_ecn: 0,
+            bleached: false,
+            replied: false,
             quick_start: Feedback::None,
             sack: false,
             timestamps: false,
@@ -97,6 +103,7 @@ impl Endpoint {
         if shake.sent.replace(now).is_none() {
             shake.first_timestamp = timestamp(now);
         }
+        let first = reply && !std::mem::replace(&mut shake.replied, reply);
         shake.deadline = now + backed_off(config.rto.initial, shake.retransmissions, config.flavour, reply);
         let timestamps = if reply { shake.timestamps } else { config.timestamps };
         let sack_permitted = if reply { shake.sack } else { config.sack };
@@ -104,7 +111,7 @@ impl Endpoint {
         let law = self.snd.ecn_use();
         let style = if reply { shake.ecn } else { Style::wanted(config, law) };
         let flags = match (reply, style) {
-            (false, _) => Flags::SYN | style.ask(shake.retransmissions),
+            (false, _) => Flags::SYN | style.ask(if config.ecn_fallback { shake.retransmissions } else { 0 }),
             (true, Style::Off) => Flags::SYN | Flags::ACK,
             // Something on the way may dislike the flags, or they are not why it was lost: AccECN all the same (RFC 9768 §3.1.4.2,
             // as Linux after the second time).
@@ -118,6 +125,7 @@ impl Endpoint {
         self.rcv.open_window(segment);
         let window_scale = offer_scale.then(|| scale_for(config.receive_buffer));
         let feedback = match config.quick_start {
+            _ if reply && style == Style::Accurate && config.accecn_option > Some(0) => Marks::syn_option(first),
             _ if reply => shake.quick_start,
             Some(rate) if shake.retransmissions == 0 => quick_start_request(now, rate),
             _ => Feedback::None,
@@ -223,10 +231,14 @@ impl Endpoint {
     pub(super) fn on_repeated_syn(&mut self, now: Time, segment: &Segment) {
         if self.state == State::SynReceived {
             if self.acks_our_syn(segment) {
+                self.handshake.syn_ecn = segment.ecn;
                 self.establish(now, segment);
                 self.snd.skip(segment.ack);
-                self.rcv.ack_now = true;
+                self.handshake.ack_alone = true;
             } else {
+                // It says how the latest SYN arrived, and that one came without its flags (RFC 9768 §3.1.5).
+                self.handshake.syn_ecn = segment.ecn;
+                self.handshake.bleached |= segment.flags.ace() == 0;
                 self.handshake.pending = true;
             }
         } else {

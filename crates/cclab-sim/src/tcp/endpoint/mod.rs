@@ -214,6 +214,7 @@ impl Endpoint {
         if self.rcv.marks.turns(codepoint) && self.rcv.owes_ack() {
             self.say_first(now);
         }
+        self.snd.see_option(segment);
         self.rcv.take_ecn(segment, codepoint);
     }
 
@@ -375,7 +376,9 @@ impl Endpoint {
         } else if segment.len == 0 && !self.rcv.returning.is_none() {
             segment.feedback = std::mem::take(&mut self.rcv.returning);
         } else if self.rcv.marks.style == Style::Accurate {
-            segment.feedback = self.rcv.marks.report(segment.sack.len(), segment.has_timestamps);
+            let (srtt, seen) = (self.snd.rtt().srtt(), self.snd.saw_option());
+            let Segment { sent, sack, has_timestamps, .. } = segment;
+            segment.feedback = self.rcv.marks.report(*sent, srtt, sack, *has_timestamps, seen);
         }
     }
 
@@ -409,6 +412,7 @@ impl Endpoint {
     pub fn reconfigure<E>(&mut self, change: impl FnOnce(&mut Config) -> Result<(), E>) -> Result<(), E> {
         let mut config = self.snd.config().clone();
         change(&mut config)?;
+        self.rcv.marks.set_option(config.accecn_option);
         let config = Arc::new(config);
         self.rcv.set_config(Arc::clone(&config));
         self.snd.set_config(config);
@@ -482,6 +486,14 @@ impl Endpoint {
     /// Where the connection stands.
     pub fn state(&self) -> State {
         self.state
+    }
+    /// Bytes under ECT(0), CE and ECT(1) by AccECN's counters: those that came, and those that the peer says have come.
+    pub fn accecn_bytes(&self) -> ([u32; 3], [u32; 3]) {
+        (self.rcv.marks.received_bytes(), self.snd.delivered_ecn_bytes())
+    }
+    /// Packets that came with CE, by AccECN's counter.
+    pub fn received_ce(&self) -> u32 {
+        self.rcv.marks.cep - ecn::FIRST_CEP
     }
     /// What came of the ECN that this end asked for: `"rfc3168"`, `"accecn"` or `"lost"`; `"none"` if it asked for none.
     pub fn ecn(&self) -> &'static str {

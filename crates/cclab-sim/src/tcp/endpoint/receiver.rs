@@ -280,6 +280,7 @@ impl Receiver {
             self.ato = self.config.delayed_ack.timeout;
         }
         if end > start {
+            self.marks.on_duplicate(start);
             self.gaps().duplicate = Some((start, end));
         }
     }

@@ -1,12 +1,13 @@
 //! What the sender does with ECN, and what it reads in the ACKs.
 
 use super::super::ecn::{FIRST_CEP, Style};
-use super::{Outgoing, Sender, Taken};
-use crate::wire::{Flags, Segment};
-use cclab_algo::cc::{EcnUse, Feedback};
+use super::{Agreed, Outgoing, Sender, Taken};
+use crate::wire::ecn::NOT_ECT;
+use crate::wire::{AccEcn, Flags, Segment};
+use cclab_algo::cc::EcnUse;
 
 /// What the sender does with ECN.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Marking {
     style: Style,
     /// Codepoint of new data; 0 where ECN is not in use.
@@ -22,7 +23,23 @@ pub(super) struct Marking {
     cep: u32,
     /// The peer's counter was seen and is not cleared on the way.
     counts: bool,
-    /// CE bytes that the peer has reported in options.
+    /// What AccECN's options say.
+    option: Option<Box<Reported>>,
+}
+
+/// What the peer's AccECN options have reported.
+#[derive(Clone, Debug, Default)]
+struct Reported {
+    /// There were any.
+    seen: bool,
+    /// 64 times the mean of segments that an ACK acknowledges, over 64 of them.
+    per_ack: u16,
+    /// The newest timestamp of the peer.
+    stamp: u32,
+    /// Bytes under ECT(0) and ECT(1).
+    e0b: u32,
+    e1b: u32,
+    /// CE bytes.
     ceb: u64,
     /// CE bytes that the law was told of: those, and estimates where the options were missing.
     told: u64,
@@ -38,15 +55,16 @@ impl Marking {
             cwr_due: false,
             cep: FIRST_CEP,
             counts: false,
-            ceb: 0,
-            told: 0,
+            option: None,
         }
     }
 
     /// The handshake has agreed on `style`. `last` ends it for a server: with AccECN it says how the SYN-ACK arrived
     /// (RFC 9768 table 4).
-    pub fn begin(&mut self, style: Style, law: EcnUse, last: Option<&Segment>) {
+    pub fn begin(&mut self, agreed: &Agreed, law: EcnUse, last: Option<&Segment>, fallback: bool) {
+        let style = agreed.ecn;
         self.style = style;
+        self.option = (style == Style::Accurate).then(Box::default);
         self.by_law = match law {
             EcnUse::Classic => false,
             EcnUse::Dctcp => matches!(style, Style::Dctcp | Style::Accurate),
@@ -58,7 +76,17 @@ impl Marking {
             && let Some(ack) = last.filter(|s| s.len == 0)
         {
             self.see_counter(ack);
-            self.cep += u32::from(ack.flags.ace() == 0b110);
+            self.see_option(ack);
+            // A SYN-ACK that was not ECN-capable has no mark (RFC 9768 §3.2.2.3).
+            let possible = style.handshake_codepoint(law) != NOT_ECT;
+            match ack.flags.ace() {
+                0b110 if possible || !fallback => self.cep += 1,
+                0b011 | 0b100 | 0b110 if !possible && fallback => self.ect = NOT_ECT,
+                _ => {}
+            }
+        }
+        if agreed.bleached {
+            self.ect = NOT_ECT;
         }
     }
 
@@ -66,11 +94,32 @@ impl Marking {
     /// is ECN-capable
     /// (RFC 9768 §3.2.2.4).
     fn see_counter(&mut self, segment: &Segment) {
-        let gone_round = matches!(segment.feedback, Feedback::AccEcn { ceb: 1.., .. });
+        let gone_round = segment.marked_bytes().is_some_and(|bytes| bytes > 0);
         if !self.counts && segment.flags.ace() == 0 && !gone_round {
             self.ect = 0;
         }
         self.counts = true;
+    }
+
+    /// Looks for the peer's option.
+    pub fn see_option(&mut self, segment: &Segment) {
+        let (Some(reported), Some(option)) = (&mut self.option, segment.accecn()) else { return };
+        reported.seen = true;
+        for (name, bytes) in AccEcn::names(option.kind).into_iter().zip(option.fields).take(option.len) {
+            match name {
+                "e0b" => reported.e0b = bytes.wrapping_sub(1),
+                "e1b" => reported.e1b = bytes.wrapping_sub(1),
+                _ => {}
+            }
+        }
+    }
+    /// Whether the peer sends AccECN's option.
+    pub fn saw_option(&self) -> bool {
+        self.option.as_ref().is_some_and(|reported| reported.seen)
+    }
+    /// Bytes that the peer's options have reported under ECT(0), CE and ECT(1).
+    pub fn delivered_bytes(&self) -> [u32; 3] {
+        self.option.as_ref().map_or([0; 3], |reported| [reported.e0b, reported.ceb as u32, reported.e1b])
     }
 
     /// Segments that the peer has reported as marked.
@@ -100,25 +149,45 @@ impl Marking {
         cwr
     }
 
-    /// CE bytes that an ACK of `delivered` new bytes reports (RFC 9768 §3.2.2.5.2, appendix A).
+    /// Whether an ACK has a newer timestamp than any before; a law that reduces by bytes waits for one that delivers some.
+    fn stamps_newer(&mut self, segment: &Segment) -> bool {
+        let Some(reported) = &mut self.option else { return false };
+        let newer = segment.has_timestamps && segment.ts_val.wrapping_sub(reported.stamp) as i32 > 0;
+        if newer {
+            reported.stamp = segment.ts_val;
+        }
+        newer && !self.by_law
+    }
+
+    /// CE bytes that an ACK of `delivered` new bytes reports (RFC 9768 §3.2.2.5.2, appendix A). Where ACKs are for many segments
+    /// each, more than a round of the three bits is not taken for lost ACKs (Linux `__tcp_accecn_process`).
     fn read(&mut self, segment: &Segment, delivered: u64, mss: u64) -> u64 {
+        const MANY_PER_ACK: u16 = 4 << 6;
+        self.see_option(segment);
+        let Some(reported) = &mut self.option else { return 0 };
         let packets = delivered.div_ceil(mss);
+        if packets > 0 {
+            let now = (packets << 6).min(0xffff);
+            let mean = u64::from(reported.per_ack);
+            reported.per_ack = if mean == 0 { now } else { ((mean << 6) - mean + now) >> 6 } as u16;
+        }
         let least = u64::from(u32::from(segment.flags.ace()).wrapping_sub(self.cep) & 7);
-        let told = self.told;
-        let ce_packets = if let Feedback::AccEcn { ceb, .. } = segment.feedback {
-            let new = u64::from(ceb.wrapping_sub(self.ceb as u32) & 0xff_ffff);
-            self.ceb += new;
-            self.told = self.told.max(self.ceb);
+        let told = reported.told;
+        let ce_packets = if let Some(ceb) = segment.marked_bytes() {
+            let new = u64::from(ceb.wrapping_sub(reported.ceb as u32) & 0xff_ffff);
+            reported.ceb += new;
+            reported.told = reported.told.max(reported.ceb);
             // The bytes tell how often the three bits went round: to the nearest.
             least + 8 * ((new / mss + 4).saturating_sub(least) / 8)
         } else {
             // Without them: as many marks as there can be (the safest likely case).
-            let most = if packets > least { packets - (packets - least) % 8 } else { least };
-            self.told += (most * mss).min(delivered);
+            let many = packets > least && reported.per_ack <= MANY_PER_ACK;
+            let most = if many { packets - (packets - least) % 8 } else { least };
+            reported.told += (most * mss).min(delivered);
             most
         };
         self.cep = self.cep.wrapping_add(ce_packets as u32);
-        self.told - told
+        reported.told - told
     }
 }
 
@@ -133,12 +202,16 @@ impl Sender {
                 self.marking.cep += if taken.echo { taken.delivered_bytes.div_ceil(self.mss()) as u32 } else { 0 };
                 taken.ce_bytes = if taken.echo && self.marking.by_law { taken.delivered_bytes } else { 0 };
             }
-            Style::Accurate if taken.delivered_bytes > 0 => {
-                self.marking.see_counter(segment);
-                taken.ce_bytes = self.marking.read(segment, taken.delivered_bytes, self.mss());
-                taken.echo = taken.ce_bytes > 0;
+            Style::Accurate => {
+                let newer = self.marking.stamps_newer(segment);
+                // What delivers nothing has perhaps been overtaken; its timestamp may tell.
+                if taken.delivered_bytes > 0 || newer {
+                    self.marking.see_counter(segment);
+                    let before = self.marking.cep;
+                    taken.ce_bytes = self.marking.read(segment, taken.delivered_bytes, self.mss());
+                    taken.echo = self.marking.cep != before;
+                }
             }
-            Style::Accurate => {} // perhaps overtaken
         }
         taken.ece = taken.echo && !self.marking.by_law;
     }
@@ -147,9 +220,16 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cclab_algo::cc::Feedback;
+
+    /// Of a sender whose ACKs are for one segment each.
+    fn marking() -> Marking {
+        let reported = Reported { per_ack: 1 << 6, ..Reported::default() };
+        Marking { option: Some(Box::new(reported)), ..Marking::new() }
+    }
 
     fn ack(ace: u32, ceb: Option<u32>) -> Segment {
-        let feedback = ceb.map_or(Feedback::None, |ceb| Feedback::AccEcn { e0b: 1, ceb, e1b: 1 });
+        let feedback = ceb.map_or(Feedback::None, |ceb| Feedback::AccEcn { e0b: 1, ceb, e1b: 1, form: 0 });
         Segment { flags: Flags::ACK | Flags::of_ace(ace), feedback, ..Segment::default() }
     }
 
@@ -160,7 +240,7 @@ mod tests {
         for (ace, packets, marked) in
             [(5, 1, 0), (7, 2, 2), (7, 9, 2), (7, 10, 10), (7, 17, 10), (7, 18, 18), (2, 5, 5)]
         {
-            let mut marking = Marking::new();
+            let mut marking = marking();
             assert_eq!(marking.read(&ack(ace, None), packets * 1000, 1000), marked * 1000, "{ace} {packets}");
             assert_eq!(u64::from(marking.cep), 5 + marked);
         }
@@ -169,15 +249,16 @@ mod tests {
     /// With the option the bytes are exact whatever was lost, and what was estimated too high is not told twice.
     #[test]
     fn bytes_make_it_exact() {
-        let mut marking = Marking::new();
+        let mut marking = marking();
         assert_eq!(marking.read(&ack(5 + 12, Some(12_000)), 40_000, 1000), 12_000);
         assert_eq!(marking.cep, 17);
         assert_eq!(marking.read(&ack(5 + 14, None), 10_000, 1000), 10_000, "two, or ten");
         assert_eq!(marking.read(&ack(5 + 14, Some(14_000)), 1_000, 1000), 0);
         assert_eq!(marking.read(&ack(5 + 25, Some(25_000)), 20_000, 1000), 3_000, "22 were told");
         // 24 bits go round.
-        marking.ceb = 0xff_ff00;
-        marking.told = marking.ceb;
+        let reported = marking.option.as_mut().unwrap();
+        reported.ceb = 0xff_ff00;
+        reported.told = reported.ceb;
         assert_eq!(marking.read(&ack(5 + 26, Some(744)), 2_000, 1000), 1000);
     }
 }

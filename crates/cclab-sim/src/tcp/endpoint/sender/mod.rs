@@ -107,6 +107,8 @@ pub(super) struct Agreed {
     /// Shift of the windows that the peer offers.
     pub shift: u8,
     pub ecn: Style,
+    /// The peer's SYN lost its flags of ECN at least once.
+    pub bleached: bool,
     /// When our SYN or SYN-ACK left last; how often again, and the timestamp of the first.
     pub sent: Option<Time>,
     pub retransmissions: u32,
@@ -215,6 +217,16 @@ impl Sender {
     pub fn codepoint(&self, out: &Outgoing) -> u8 {
         self.marking.codepoint(out)
     }
+    /// Looks for the peer's AccECN option; whether it was ever there.
+    pub fn see_option(&mut self, segment: &Segment) {
+        self.marking.see_option(segment);
+    }
+    pub fn saw_option(&self) -> bool {
+        self.marking.saw_option()
+    }
+    pub fn delivered_ecn_bytes(&self) -> [u32; 3] {
+        self.marking.delivered_bytes()
+    }
     pub fn rtt(&self) -> &Rtt {
         &self.rtt
     }
@@ -276,7 +288,7 @@ impl Sender {
         self.timestamps = agreed.timestamps;
         self.use_sack = agreed.sack && matches!(self.config.recovery, Recovery::Sack | Recovery::Rack);
         let last = Some(segment).filter(|s| !s.flags.has(Flags::SYN));
-        self.marking.begin(agreed.ecn, self.ecn_use(), last);
+        self.marking.begin(agreed, self.ecn_use(), last, self.config.ecn_fallback);
         let limit = self.config.send_buffer.filter(|_| self.config.initial_send_buffer.is_none());
         let buffer = limit.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
         self.window.open(segment, agreed.shift, buffer.max(self.mss));
