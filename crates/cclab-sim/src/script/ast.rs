@@ -74,6 +74,15 @@ pub enum What {
     Inject(Packet),
     /// `>`: the endpoint must send this.
     Expect(Packet),
+    /// `< icmp unreachable`: the network cannot deliver a packet of the endpoint's.
+    Unreachable {
+        /// Why: `host_unreachable`, `frag_needed` …
+        code: String,
+        /// The size that gets through, where it was too large.
+        mtu: Option<u32>,
+        /// The sequence number of the packet.
+        quoted: Option<u64>,
+    },
     /// A system call.
     Call(Call),
     /// `%{ … }%`.

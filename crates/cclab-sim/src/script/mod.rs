@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  text ─► parse ─► Script ─► world: advances time ─► endpoint
-//!                              ├─ socket: system calls, what they return and when
+//!                              ├─ socket: system calls, what they return and when; buffer, notify
 //!                              └─ compare: what the endpoint sent against what the script expects
 //! ```
 //!
@@ -11,8 +11,11 @@
 //! "packetdrill: scriptable network stack testing, from sockets to packets", USENIX ATC 2013).
 
 mod ast;
+mod buffer;
 mod compare;
+mod cookie;
 mod expr;
+mod notify;
 mod parse;
 mod setup;
 mod shell;

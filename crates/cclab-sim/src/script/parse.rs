@@ -4,8 +4,8 @@
 //! next time begins.
 
 use super::ast::{Call, Ecn, Event, Opt, Options, Packet, Point, Script, Setting, Value, What, When};
+use super::cookie;
 use super::expr;
-use super::setup::host_cookie;
 use crate::wire::{AccEcn, Cookie, Flags};
 use cclab_algo::Duration;
 
@@ -251,8 +251,10 @@ impl<'a> Parser<'a> {
         self.at += 2;
         let start = self.at;
         let code = self.until("}%", "this code")?;
+        // A line may go on after a backslash.
+        let code = code.replace("\\\n", "  ");
         let statements =
-            expr::parse(code).map_err(|(offset, message)| Fault { at: start + offset.min(code.len()), message })?;
+            expr::parse(&code).map_err(|(offset, message)| Fault { at: start + offset.min(code.len()), message })?;
         Ok(What::Code(statements))
     }
 
@@ -306,6 +308,9 @@ impl<'a> Parser<'a> {
         let word = self.rest().split_whitespace().next().unwrap_or("");
         if word.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()) {
             let protocol = self.peek_word()?.to_owned();
+            if protocol == "icmp" && inject {
+                return self.icmp();
+            }
             return Ok(self.unsupported(format!("{protocol} packets")));
         }
         let mut flags = Flags::default();
@@ -341,6 +346,27 @@ impl<'a> Parser<'a> {
         };
         let packet = Packet { ecn, flags, seq, len, ack, window, options };
         Ok(if inject { What::Inject(packet) } else { What::Expect(packet) })
+    }
+
+    /// `icmp unreachable frag_needed mtu 840 [0:1000(1000)]`.
+    fn icmp(&mut self) -> Parsed<What> {
+        self.at += "icmp".len();
+        let kind = self.peek_word()?;
+        self.at += kind.len();
+        let code = self.peek_word()?;
+        self.at += code.len();
+        let mtu = if self.take_word("mtu")? { Some(self.number("mtu", 65_535)? as u32) } else { None };
+        let quoted = if self.take("[")? {
+            let (seq, _) = self.sequence()?;
+            self.expect("]")?;
+            Some(seq)
+        } else {
+            None
+        };
+        Ok(match kind {
+            "unreachable" => What::Unreachable { code: code.to_owned(), mtu, quoted },
+            _ => What::Unsupported(format!("icmp {kind}")),
+        })
     }
 
     fn unsupported(&mut self, what: String) -> What {
@@ -443,7 +469,7 @@ impl<'a> Parser<'a> {
     fn cookie(&mut self, experimental: bool) -> Parsed<Result<Cookie, String>> {
         let word = self.peek_word()?;
         let bytes: Vec<u8> = match word {
-            "TFO_COOKIE" => host_cookie().bytes().to_vec(),
+            "TFO_COOKIE" => cookie::cookie(cookie::DEFAULT_KEY, [192, 0, 2, 1], [192, 168, 0, 1]).bytes().to_vec(),
             _ if word.len() % 2 == 0 && word.bytes().all(|c| c.is_ascii_hexdigit()) => (0..word.len() / 2)
                 .map(|i| u8::from_str_radix(&word[2 * i..2 * i + 2], 16).expect("it is hexadecimal"))
                 .collect(),

@@ -1,16 +1,17 @@
 //! What a script runs on: the endpoint's options out of directives, option lines and shell commands.
 
 use super::ast::Setting;
+use super::cookie::{self, Key};
 use super::parse::MAX_SECONDS;
 use crate::tcp::{Config, Ecn, Pacing, Recovery, RtoStyle};
-use crate::wire::{Cookie, Segment};
+use crate::wire::Segment;
 use cclab_algo::Duration;
 use cclab_algo::cc::{self, CongestionControl, Context, Entry};
 use cclab_algo::params::Flavour;
 use cclab_algo::rng::Stream;
 
 /// Bytes that the timestamp option takes of every segment, padding included.
-const TIMESTAMPS: u32 = 12;
+pub(super) const TIMESTAMPS: u32 = 12;
 
 /// Bytes of the headers of IPv4 and TCP without options.
 pub(super) const HEADERS: u32 = 40;
@@ -24,11 +25,6 @@ pub(super) const FAST_OPEN_SERVER: u32 = 2;
 pub(super) const FAST_OPEN_CLIENT_NO_COOKIE: u32 = 4;
 pub(super) const FAST_OPEN_SERVER_NO_COOKIE: u32 = 0x200;
 pub(super) const FAST_OPEN_LISTENERS: u32 = 0x400;
-
-/// The cookie that Linux makes for the address that packetdrill's peer has, under the key that the public scripts set.
-pub(super) fn host_cookie() -> Cookie {
-    Cookie::new(&0x3021_b9d8_8901_7eeb_u64.to_be_bytes(), false).expect("eight bytes have room")
-}
 
 /// The surroundings of the endpoint under test.
 #[derive(Clone, Debug)]
@@ -49,6 +45,16 @@ pub struct Setup {
     pub(super) forget_peers: bool,
     /// Who takes part in Fast Open, in the bits of tcp_fastopen.
     pub(super) fast_open: u32,
+    pub(super) fast_open_key: Key,
+    /// Addresses of this host and of its peer.
+    pub(super) local: [u8; 4],
+    pub(super) remote: [u8; 4],
+    /// A send buffer begins with so many bytes (tcp_wmem), where a script says so.
+    pub(super) write_memory: Option<u64>,
+    /// Milliseconds after which a port in TIME-WAIT may be used again (tcp_tw_reuse_delay), if it may.
+    pub(super) reuse_after: Option<u64>,
+    /// Packets are not joined (--strict_segments).
+    pub strict: bool,
 }
 
 impl Setup {
@@ -67,6 +73,12 @@ impl Setup {
             every_packet: None,
             forget_peers: false,
             fast_open: FAST_OPEN_CLIENT,
+            fast_open_key: cookie::DEFAULT_KEY,
+            local: [192, 168, 0, 1],
+            remote: [192, 0, 2, 1],
+            write_memory: None,
+            reuse_after: None,
+            strict: false,
         };
         // A host's defaults: Nagle's algorithm until TCP_NODELAY, and the largest buffer of tcp_rmem.
         setup.config.nagle = true;
@@ -92,7 +104,10 @@ impl Setup {
             "tolerance_percent" => self.tolerance_share = number::<f64>(&key, &option.value)?.clamp(0.0, 100.0) / 100.0,
             "tcp_ts_tick_usecs" => self.timestamp_tick = number(&key, &option.value)?,
             "mtu" => self.mss = within::<u32>(&key, &option.value, 104, 65_535)? - HEADERS,
-            "local_ip" | "remote_ip" | "connect_port" | "bind_port" | "gateway_ip" | "netmask_ip" | "speed" => {}
+            "local_ip" => self.local = address(&key, &option.value)?,
+            "remote_ip" => self.remote = address(&key, &option.value)?,
+            "strict_segments" => self.strict = true,
+            "mss" | "connect_port" | "bind_port" | "gateway_ip" | "netmask_ip" | "speed" => {}
             "ip_version" if option.value == "ipv4" => {}
             "send_omit_free" | "verbose" | "init_scripts" | "dry_run" => {
                 notes.push(format!("line {}: {key} does nothing here", option.line));
@@ -212,10 +227,11 @@ impl Setup {
         self.mss
     }
 
-    /// The receive buffer, in bytes. Linux doubles what SO_RCVBUF asks for and offers half of it.
+    /// The receive buffer, in bytes. Linux doubles what SO_RCVBUF asks for, and lets it be.
     pub fn set_receive_buffer(&mut self, bytes: u64) {
-        self.config.receive_buffer = bytes;
-        self.config.initial_receive_buffer = None;
+        self.config.receive_buffer = 2 * bytes;
+        self.config.initial_receive_buffer = Some(2 * bytes);
+        self.config.moderate_receive_buffer = false;
     }
 
     /// The options of an endpoint.
@@ -270,6 +286,12 @@ fn flag(key: &str, value: &str) -> Result<bool, String> {
         "false" | "off" | "0" => Ok(false),
         _ => Err(format!("{key}: \"{value}\" is not true or false")),
     }
+}
+
+/// `192.0.2.1`.
+fn address(key: &str, value: &str) -> Result<[u8; 4], String> {
+    let address: Result<std::net::Ipv4Addr, _> = value.parse();
+    address.map(|address| address.octets()).map_err(|_| format!("not supported: {key}={value}"))
 }
 
 /// `200`, `200 ms` or `1.5 s`.

@@ -1,5 +1,6 @@
 //! Shell commands of a script: what they set of the host that the endpoint has.
 
+use super::cookie;
 use super::expr;
 use super::setup::{HEADERS, Setup, milliseconds, within};
 use crate::tcp::Ecn;
@@ -15,7 +16,6 @@ const IDLE: &[&str] = &[
     // How often AccECN's option goes unasked where it goes seldom: three times a round trip.
     "tcp_ecn_option_beacon",
     "tcp_fastopen_blackhole_timeout_sec",
-    "tcp_fastopen_key",
     "tcp_fin_timeout",
     "tcp_invalid_ratelimit",
     "tcp_limit_output_bytes",
@@ -32,9 +32,6 @@ const IDLE: &[&str] = &[
     "tcp_syncookies",
     "tcp_thin_linear_timeouts",
     "tcp_tso_rtt_log",
-    "tcp_tw_reuse",
-    // A socket's window does not wait for its buffers.
-    "tcp_wmem",
 ];
 
 /// Settings that the endpoint has at this value only.
@@ -81,6 +78,8 @@ impl Setup {
                 ["ip", "tcp_metrics", "flush", ..] => self.forget_peers = true,
                 // Segments leave one by one.
                 ["ethtool", "-K", ..] => {}
+                // Files are as long as a script says.
+                [file, ..] if ["rm", "dd", "touch"].contains(&file.rsplit('/').next().unwrap_or("")) => {}
                 ["ip", "link", ..] | ["ip", "addr", ..] | ["true" | "echo" | "nstat" | "cat" | "ss", ..] => {
                     notes.push(format!("line {line}: not run here: {command}"));
                 }
@@ -110,6 +109,7 @@ impl Setup {
     }
 
     fn sysctl(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let key = &key.replace('/', ".");
         let name = key.strip_prefix("net.ipv4.").unwrap_or(key);
         match name {
             "tcp_congestion_control" => return self.congestion_control(value),
@@ -119,6 +119,18 @@ impl Setup {
                 self.fast_open = number.map_err(|_| format!("{key}: \"{value}\" is not a whole number"))?;
             }
             _ if name.starts_with("net.core.") || name.starts_with("icmp_") || name.starts_with("tcp_keepalive_") => {}
+            "tcp_fastopen_key" => {
+                self.fast_open_key =
+                    cookie::key(value).ok_or_else(|| format!("{key}: \"{value}\" is not four words in hexadecimal"))?;
+            }
+            // A fixed send buffer of a flow is another thing.
+            "tcp_wmem" => {
+                let start = value.split_whitespace().nth(1).and_then(|bytes| bytes.parse().ok());
+                self.write_memory =
+                    Some(start.ok_or_else(|| format!("{key}: \"{value}\" is not three whole numbers"))?);
+            }
+            "tcp_tw_reuse" => self.reuse_after = (value != "0").then(|| self.reuse_after.unwrap_or(1000)),
+            "tcp_tw_reuse_delay" => self.reuse_after = Some(within(key, value, 1, 60_000)?),
             "tcp_fastopen_cookies" => self.forget_peers = true,
             _ if IDLE.contains(&name) => {}
             _ => {

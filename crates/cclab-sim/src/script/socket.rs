@@ -1,9 +1,11 @@
 //! System calls on the connections of a script: what they do, what they return, and when.
 
 use super::ast::{Call, Value};
+use super::buffer::{Buffer, Write};
+use super::cookie::{self, Key};
 use super::setup::{
     FAST_OPEN_CLIENT, FAST_OPEN_CLIENT_NO_COOKIE, FAST_OPEN_LISTENERS, FAST_OPEN_SERVER, FAST_OPEN_SERVER_NO_COOKIE,
-    Setup, host_cookie,
+    Setup,
 };
 use super::world::{Connection, World, seconds};
 use crate::tcp::{Endpoint, FastOpen, State};
@@ -11,7 +13,7 @@ use crate::wire::Cookie;
 use cclab_algo::{Duration, Time};
 
 /// What a call returns: a number or an error.
-type Returned = Result<i64, &'static str>;
+pub(super) type Returned = Result<i64, &'static str>;
 
 /// What a descriptor stands for.
 #[derive(Default)]
@@ -20,14 +22,23 @@ pub(super) struct Socket {
     pub listening: bool,
     nonblocking: bool,
     /// Which of the connections it is.
-    connection: Option<usize>,
+    pub connection: Option<usize>,
     /// Options that its connections begin with.
     options: Vec<(SocketOption, i64)>,
     congestion_control: Option<String>,
     /// TCP_MAXSEG.
     mss: Option<i64>,
-    /// SO_SNDBUF.
+    /// SO_SNDBUF, doubled.
     pub send_buffer: Option<u64>,
+    /// TCP_NODELAY, SO_ZEROCOPY.
+    pub nodelay: bool,
+    pub copies: bool,
+    /// TCP_FASTOPEN_KEY.
+    key: Option<Key>,
+    /// TCP_USER_TIMEOUT.
+    pub user_timeout: Option<Duration>,
+    /// IP_LOCAL_PORT_RANGE of one port.
+    pub port: Option<i64>,
     /// TCP_FASTOPEN: SYNs may bring data.
     takes_data: bool,
     /// TCP_FASTOPEN_NO_COOKIE.
@@ -139,7 +150,9 @@ impl World<'_> {
         if !CALLS.contains(&call.name.as_str()) {
             return Err(format!("not supported: the system call {}", call.name));
         }
-        if !matches!(call.name.as_str(), "socket" | "poll") && !self.sockets.contains_key(&fd) {
+        let looks = matches!(call.name.as_str(), "socket" | "poll" | "open" | "epoll_create" | "epoll_create1");
+        let looks = looks || self.epolls.contains_key(&fd);
+        if !looks && !self.sockets.contains_key(&fd) {
             return Ok(Some(Err("EBADF")));
         }
         if let Some(flag) = flags(call).find(|flag| flag.starts_with("MSG_") && !FLAGS.contains(flag)) {
@@ -152,24 +165,44 @@ impl World<'_> {
                 self.socket_mut(fd).listening = true;
                 done(0)
             }
+            "connect" if flags(call).any(|flag| flag == "AF_UNSPEC") => Ok(Some(self.disconnect(fd))),
             "connect" => self.connect(fd, first).map(|returned| returned.map(|r| r.map(|()| 0))),
             "accept" | "accept4" => Ok(self.accept(call, fd)),
             "read" | "recv" | "recvfrom" => {
                 let waits = self.blocks(fd) && !has_symbol(call, "MSG_DONTWAIT");
+                if has_symbol(call, "NULL") && self.connection(fd).is_some_and(|c| c.has_data()) {
+                    return Ok(Some(Err("EFAULT")));
+                }
                 Ok(self.read(fd, number(call, 2), waits))
             }
-            "write" | "send" | "sendto" | "sendmsg" | "writev" => {
+            "write" | "send" | "sendto" if has_symbol(call, "NULL") => Ok(Some(Err("EFAULT"))),
+            "write" | "send" | "sendto" | "sendmsg" | "writev" | "sendfile" => {
                 let bytes = match call.name.as_str() {
-                    "sendmsg" | "writev" => vector_bytes(call)?,
+                    "sendmsg" | "writev" => bytes_of_vector(call)?,
+                    "sendfile" => number(call, 3),
                     _ => number(call, 2),
+                };
+                let how = Write {
+                    more: has_symbol(call, "MSG_MORE"),
+                    ends_record: has_symbol(call, "MSG_EOR"),
+                    never_waits: has_symbol(call, "MSG_DONTWAIT"),
+                    copies: has_symbol(call, "MSG_ZEROCOPY") && self.sockets[&fd].copies,
                 };
                 let fast = has_symbol(call, "MSG_FASTOPEN") || self.sockets[&fd].deferred;
                 if fast && (self.sockets[&fd].connection.is_none() || !first) {
-                    return self.write_fast(fd, bytes, first);
+                    return self.write_fast(fd, bytes, how, first);
                 }
-                self.fits(fd, bytes)?;
-                Ok(Some(self.write(fd, bytes, has_symbol(call, "MSG_MORE"))))
+                self.write(fd, bytes, how, first)
             }
+            "recvmsg" => self.receive_message(call, fd),
+            "open" => {
+                let fd = self.descriptor_named(call);
+                self.sockets.insert(fd, Socket::default());
+                done(fd)
+            }
+            "epoll_create" | "epoll_create1" => Ok(Some(self.epoll_create(call))),
+            "epoll_ctl" => self.epoll_ctl(call).map(Some),
+            "epoll_wait" => self.epoll_wait(call),
             "poll" => self.poll(call),
             "close" => self.close(fd),
             "shutdown" => self.shutdown(call, fd),
@@ -192,7 +225,7 @@ impl World<'_> {
     }
 
     /// The descriptor that the script names in the result; the lowest free one where it names none.
-    fn descriptor_named(&self, call: &Call) -> i64 {
+    pub(super) fn descriptor_named(&self, call: &Call) -> i64 {
         match call.result {
             Value::Number(fd) if fd >= 0 => fd,
             _ => (3..).find(|fd| !self.sockets.contains_key(fd)).expect("there is always another number"),
@@ -203,12 +236,12 @@ impl World<'_> {
         self.sockets.get_mut(&fd).expect("every call looks first whether its descriptor is open")
     }
 
-    fn blocks(&self, fd: i64) -> bool {
+    pub(super) fn blocks(&self, fd: i64) -> bool {
         !self.sockets[&fd].nonblocking
     }
 
     /// The connection of a descriptor.
-    fn connection(&mut self, fd: i64) -> Option<&mut Connection> {
+    pub(super) fn connection(&mut self, fd: i64) -> Option<&mut Connection> {
         let index = self.sockets[&fd].connection?;
         Some(&mut self.connections[index])
     }
@@ -223,7 +256,17 @@ impl World<'_> {
                 return Ok(Some(if again { Err("EISCONN") } else { Ok(()) }));
             }
             let fast = fast.then(|| self.connects_fast(fd));
+            let port = self.sockets[&fd].port;
+            if port.is_some() && self.connections.iter().any(|c| c.port == port && !self.port_is_free(c)) {
+                return Ok(Some(Err("EADDRNOTAVAIL")));
+            }
+            let stamp = self.connections.iter().rfind(|c| port.is_some() && c.port == port).map(|c| c.stamp);
             self.open(fd, false, fast)?;
+            if let (Some(stamp), Some(endpoint)) =
+                (stamp, self.connections.last_mut().and_then(|c| c.endpoint.as_mut()))
+            {
+                endpoint.set_recent_timestamp(stamp);
+            }
             self.socket_mut(fd).connection = Some(self.connections.len() - 1);
         }
         let blocks = self.blocks(fd);
@@ -238,6 +281,14 @@ impl World<'_> {
             _ if first && again && blocks => Some(Err("EISCONN")),
             _ => Some(Ok(())),
         })
+    }
+
+    /// Whether the port of a connection may be used again: in TIME-WAIT if timestamps tell the new one from the old
+    /// (RFC 6191; Linux `tcp_twsk_unique`).
+    fn port_is_free(&self, connection: &Connection) -> bool {
+        let after = self.setup.reuse_after.filter(|_| connection.negotiated() & 1 != 0);
+        let waited = |after: u64| connection.ended.is_some_and(|at| self.now >= at + Duration::from_millis(after));
+        connection.state() == State::Closed || (connection.state() == State::TimeWait && after.is_some_and(waited))
     }
 
     fn needs_no_cookie(&self, fd: i64) -> bool {
@@ -256,12 +307,13 @@ impl World<'_> {
         let mask = self.setup.fast_open;
         let takes = mask & FAST_OPEN_SERVER != 0 && (socket.takes_data || mask & FAST_OPEN_LISTENERS != 0);
         let required = mask & FAST_OPEN_SERVER_NO_COOKIE == 0 && !socket.no_cookie;
-        takes.then(|| FastOpen::new(host_cookie(), required, u32::MAX))
+        let key = socket.key.unwrap_or(self.setup.fast_open_key);
+        takes.then(|| FastOpen::new(cookie::cookie(key, self.setup.remote, self.setup.local), required, u32::MAX))
     }
 
     /// The first write of a connection, which opens it (RFC 7413 §4.2.1, Linux MSG_FASTOPEN). What does not fit the SYN a socket
     /// that does not block leaves to the application.
-    fn write_fast(&mut self, fd: i64, bytes: i64, first: bool) -> Result<Option<Returned>, String> {
+    fn write_fast(&mut self, fd: i64, bytes: i64, how: Write, first: bool) -> Result<Option<Returned>, String> {
         if self.setup.fast_open & FAST_OPEN_CLIENT == 0 {
             return Ok(Some(Err("EOPNOTSUPP")));
         }
@@ -279,10 +331,7 @@ impl World<'_> {
                 (false, false) => 0,
             };
             let connection = self.connection(fd).expect("it was just opened");
-            connection.written = taken.max(0) as u64;
-            if let Some(endpoint) = &mut connection.endpoint {
-                endpoint.write(now, connection.written);
-            }
+            connection.begin_with(now, taken.max(0) as u64, how.copies);
         }
         let connection = self.connection(fd).expect("it was just opened");
         if let Some(error) = connection.error() {
@@ -342,19 +391,21 @@ impl World<'_> {
     }
 
     /// The events of poll() that `fd` has.
-    fn ready(&mut self, fd: i64) -> Vec<&'static str> {
+    pub(super) fn ready(&mut self, fd: i64) -> Vec<&'static str> {
         let Some(connection) = self.connection(fd) else {
             let comes = |c: &Connection| c.listener == Some(fd) && !c.accepted && c.is_open();
             return if self.connections.iter().any(comes) { vec!["POLLIN"] } else { Vec::new() };
         };
+        let room = connection.writable();
+        connection.full |= !room;
         let (failed, state) = (connection.error().is_some(), connection.state());
         let over = failed || state == State::Closed;
         let finished = matches!(state, State::CloseWait | State::LastAck | State::TimeWait | State::Closing);
         let readable = connection.endpoint.as_ref().is_some_and(|endpoint| endpoint.readable() > 0);
         [
             ("POLLIN", readable || finished || over || connection.read_shut),
-            ("POLLOUT", connection.is_open() || over),
-            ("POLLERR", failed),
+            ("POLLOUT", connection.is_open() && room || over),
+            ("POLLERR", failed || !connection.notices.is_empty()),
             ("POLLHUP", over),
             ("POLLRDHUP", finished || over),
         ]
@@ -364,25 +415,27 @@ impl World<'_> {
     }
 
     fn accept(&mut self, call: &Call, fd: i64) -> Option<Returned> {
-        let ready = self.connections.iter().position(|c| c.listener == Some(fd) && !c.accepted && c.is_open());
+        let comes = |c: &Connection| c.is_open() || c.endpoint.as_ref().is_some_and(Endpoint::fast_opened);
+        let ready = self.connections.iter().position(|c| c.listener == Some(fd) && !c.accepted && comes(c));
         let Some(index) = ready else {
             return if self.blocks(fd) { None } else { Some(Err("EAGAIN")) };
         };
         let accepted = self.descriptor_named(call);
         self.connections[index].accepted = true;
         let nonblocking = has_symbol(call, "SOCK_NONBLOCK");
-        self.sockets.insert(accepted, Socket { nonblocking, connection: Some(index), ..Socket::default() });
+        let copies = self.sockets[&fd].copies;
+        self.sockets.insert(accepted, Socket { nonblocking, connection: Some(index), copies, ..Socket::default() });
         Some(Ok(accepted))
     }
 
-    fn read(&mut self, fd: i64, most: i64, blocks: bool) -> Option<Returned> {
+    pub(super) fn read(&mut self, fd: i64, most: i64, blocks: bool) -> Option<Returned> {
         let now = self.now;
         let Some(connection) = self.connection(fd) else { return Some(Err("ENOTCONN")) };
         let Some(endpoint) = &mut connection.endpoint else { return Some(Err("ENOTCONN")) };
         if endpoint.readable() > 0 || most == 0 {
             return Some(Ok(endpoint.read(now, most.max(0) as u64) as i64));
         }
-        if let Some(error) = connection.error() {
+        if let Some(error) = connection.take_error() {
             return Some(Err(error));
         }
         match connection.state() {
@@ -393,39 +446,12 @@ impl World<'_> {
         }
     }
 
-    /// The send buffer has no bound: a write always takes everything. `more`: the rest of a segment waits.
-    fn write(&mut self, fd: i64, bytes: i64, more: bool) -> Returned {
-        let now = self.now;
-        let Some(connection) = self.connection(fd) else { return Err("EPIPE") };
-        if let Some(error) = connection.error() {
-            return Err(error);
-        }
-        if connection.endpoint.is_none() || connection.shut {
-            return Err("EPIPE");
-        }
-        connection.held = connection.held.saturating_add(bytes.max(0) as u64);
-        connection.release(now, more || connection.corked);
-        Ok(bytes)
-    }
-
-    /// What SO_SNDBUF has no room for would wait; how much that is, the kernel's memory decides.
-    fn fits(&mut self, fd: i64, bytes: i64) -> Result<(), String> {
-        let Some(connection) = self.connection(fd) else { return Ok(()) };
-        connection.written += bytes.max(0) as u64;
-        let acked = connection.endpoint.as_ref().map_or(0, |endpoint| endpoint.stats().bytes_acked);
-        if connection.written - acked.min(connection.written) > connection.send_buffer {
-            return Err(format!("not supported: a write beyond SO_SNDBUF = {}", connection.send_buffer));
-        }
-        Ok(())
-    }
-
     /// What waits to be read, to be acknowledged, or to be sent.
     fn ioctl(&mut self, call: &Call, fd: i64) -> Result<Option<Returned>, String> {
         let Some(connection) = self.connection(fd) else { return Ok(Some(Err("EINVAL"))) };
-        let (written, begun, acked) = connection
-            .endpoint
-            .as_ref()
-            .map_or((0, 0, 0), |endpoint| (connection.written, endpoint.bytes_begun(), endpoint.stats().bytes_acked));
+        let (written, begun, acked) = connection.endpoint.as_ref().map_or((0, 0, 0), |endpoint| {
+            (connection.buffer.written, endpoint.bytes_begun(), endpoint.stats().bytes_acked)
+        });
         let readable = connection.endpoint.as_ref().map_or(0, Endpoint::readable);
         let actual = match call.args.get(1) {
             Some(Value::Symbol(name)) if name == "SIOCINQ" || name == "FIONREAD" => readable,
@@ -439,8 +465,29 @@ impl World<'_> {
         }
     }
 
+    /// connect() to AF_UNSPEC: the connection is reset, and the socket as new.
+    fn disconnect(&mut self, fd: i64) -> Returned {
+        let now = self.now;
+        if let Some(endpoint) = self.connection(fd).and_then(|connection| connection.endpoint.as_mut()) {
+            endpoint.reset(now);
+        }
+        self.socket_mut(fd).connection = None;
+        Ok(0)
+    }
+
     fn close(&mut self, fd: i64) -> Result<Option<Returned>, String> {
         let now = self.now;
+        let listening = self.sockets[&fd].listening;
+        // Who came and was not accepted is turned away (Linux `inet_csk_listen_stop`).
+        for connection in self.connections.iter_mut().filter(|c| listening && c.listener == Some(fd) && !c.accepted) {
+            match &mut connection.endpoint {
+                Some(endpoint) if endpoint.state() == State::SynReceived && !endpoint.fast_opened() => {
+                    connection.endpoint = None;
+                }
+                Some(endpoint) => endpoint.reset(now),
+                None => {}
+            }
+        }
         if let Some(connection) = self.connection(fd) {
             if connection.state() == State::SynSent {
                 // Nothing is open yet: the connection is forgotten (RFC 9293 §3.10.4).
@@ -489,18 +536,52 @@ impl World<'_> {
         let no_client = self.setup.fast_open & FAST_OPEN_CLIENT == 0;
         match (option.as_str(), self.connection(fd)) {
             // A port is nobody else's here.
-            ("SO_REUSEADDR" | "SO_REUSEPORT", _) => {}
+            (
+                "SO_REUSEADDR"
+                | "SO_REUSEPORT"
+                | "SO_MARK"
+                | "IP_FREEBIND"
+                | "IP_BIND_ADDRESS_NO_PORT"
+                | "TCP_INQ"
+                | "IP_TOS"
+                | "IP_MTU_DISCOVER",
+                _,
+            ) => {}
+            ("SO_ZEROCOPY", _) => self.socket_mut(fd).copies = value != 0,
+            ("SO_TIMESTAMPING", Some(connection)) => {
+                let written = connection.buffer.written;
+                connection.notices.set_stamps(list_words(call, 3), written);
+            }
+            ("TCP_NOTSENT_LOWAT", Some(connection)) => {
+                connection.buffer.lowat = if value < 0 { u64::MAX } else { value as u64 };
+            }
+            ("TCP_USER_TIMEOUT", connection) => {
+                let timeout = (value > 0).then(|| Duration::from_millis(value as u64));
+                match connection {
+                    Some(connection) => connection.user_timeout = timeout,
+                    None => self.socket_mut(fd).user_timeout = timeout,
+                }
+            }
+            ("TCP_FASTOPEN_KEY", _) => {
+                let text = if let Some(Value::Text(text)) = call.args.get(3) { text } else { "" };
+                match cookie::key_of_bytes(text) {
+                    Some(key) => self.socket_mut(fd).key = Some(key),
+                    None => return Ok(Err("EINVAL")),
+                }
+            }
+            ("IP_LOCAL_PORT_RANGE", None) => self.socket_mut(fd).port = Some(value),
+            // Nothing is open that could be kept alive.
+            ("SO_KEEPALIVE" | "TCP_KEEPIDLE" | "TCP_KEEPINTVL" | "TCP_KEEPCNT", None) => {}
             ("TCP_NODELAY", connection) => {
                 if let Some(connection) = connection {
-                    if let Some(endpoint) = &mut connection.endpoint {
-                        endpoint.set_nagle(value == 0);
-                    }
-                    connection.release(now, connection.corked && value == 0);
+                    connection.buffer.nagle = value == 0;
+                    connection.release(now, connection.buffer.corked && value == 0);
                 }
+                self.socket_mut(fd).nodelay = value != 0;
                 self.begin_with(fd, |setup, value| setup.set_nagle(value == 0), value);
             }
             ("TCP_CORK", Some(connection)) => {
-                connection.corked = value != 0;
+                connection.buffer.corked = value != 0;
                 connection.release(now, value != 0);
             }
             ("TCP_FASTOPEN", _) => self.socket_mut(fd).takes_data = value > 0,
@@ -518,10 +599,10 @@ impl World<'_> {
                 self.begin_with(fd, |setup, value| setup.set_mss(value.clamp(88, 32_767) as u32), value);
             }
             ("SO_SNDBUF", connection) => {
-                let bytes = value.max(1) as u64;
+                let limit = Buffer::asked(value);
                 match connection {
-                    Some(connection) => connection.send_buffer = bytes,
-                    None => self.socket_mut(fd).send_buffer = Some(bytes),
+                    Some(connection) => connection.buffer.set_limit(limit),
+                    None => self.socket_mut(fd).send_buffer = Some(limit),
                 }
             }
             ("SO_RCVBUF", None) => {
@@ -557,17 +638,22 @@ impl World<'_> {
         let (mss, own_mss) = (self.setup.mss(), self.sockets[&fd].mss);
         let connection = self.connection(fd);
         let actual = match (option.as_str(), connection) {
-            ("SO_ERROR", Some(connection)) => {
-                let error = if connection.error_taken { None } else { connection.error() };
-                connection.error_taken |= error.is_some();
-                match error {
-                    None => 0,
-                    Some("ECONNRESET") => 104,
-                    Some("ECONNREFUSED") => 111,
-                    Some(_) => 110,
-                }
-            }
+            ("SO_ERROR", Some(connection)) => match connection.take_error() {
+                None => 0,
+                Some("ENETUNREACH") => 101,
+                Some("ECONNRESET") => 104,
+                Some("ECONNREFUSED") => 111,
+                Some("EHOSTUNREACH") => 113,
+                Some(_) => 110,
+            },
             ("SO_ERROR", None) => 0,
+            ("SO_SNDBUF", Some(connection)) if connection.buffer.limit().is_some() => {
+                connection.buffer.limit().map_or(0, |limit| limit as i64)
+            }
+            ("TCP_NOTSENT_LOWAT", Some(connection)) => i64::from(connection.buffer.lowat as u32),
+            ("TCP_USER_TIMEOUT", Some(connection)) => {
+                connection.user_timeout.map_or(0, |timeout| (timeout.0 / 1_000_000) as i64)
+            }
             ("TCP_MAXSEG", Some(connection)) => i64::from(connection.endpoint.as_ref().map_or(0, Endpoint::mss)),
             // What a host takes to be everybody's before anything was said (RFC 9293 §3.7.1).
             ("TCP_MAXSEG", None) => own_mss.unwrap_or(i64::from(mss.min(536))),
@@ -587,7 +673,7 @@ impl Connection {
     }
 
     /// Both ends have agreed.
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         match self.state() {
             State::Closed | State::Listen | State::SynSent => false,
             // Where data on the SYN was taken, the server need not wait.
@@ -596,8 +682,23 @@ impl Connection {
         }
     }
 
+    /// Whether there is something to read.
+    fn has_data(&self) -> bool {
+        self.endpoint.as_ref().is_some_and(|endpoint| endpoint.readable() > 0)
+    }
+
+    /// The error that SO_ERROR and the next call report, once.
+    pub(super) fn take_error(&mut self) -> Option<&'static str> {
+        let error = self.error().filter(|_| !self.error_taken);
+        self.error_taken |= error.is_some();
+        error
+    }
+
     /// Why it is no more, if it ended badly.
     fn error(&self) -> Option<&'static str> {
+        if self.failed.is_some() {
+            return self.failed;
+        }
         let endpoint = self.endpoint.as_ref()?;
         match (self.state() == State::Closed, self.reset, endpoint.info().rcv_nxt > 0) {
             (true, true, true) => Some("ECONNRESET"),
@@ -608,12 +709,13 @@ impl Connection {
         }
     }
 
-    /// Hands the endpoint what was held back; `whole`: only whole segments.
-    fn release(&mut self, now: Time, whole: bool) {
-        let Some(endpoint) = &mut self.endpoint else { return };
-        let rest = if whole { self.held % u64::from(endpoint.mss()) } else { 0 };
-        endpoint.write(now, self.held - rest);
-        self.held = rest;
+    /// The first write goes with the SYN.
+    fn begin_with(&mut self, now: Time, bytes: u64, copies: bool) {
+        self.buffer.written = bytes;
+        if bytes > 0 {
+            self.notices.on_write(bytes, copies);
+        }
+        self.feed(now);
     }
 
     /// The application writes no more.
@@ -650,7 +752,14 @@ const CALLS: &[&str] = &[
     "sendto",
     "sendmsg",
     "writev",
+    "sendfile",
+    "recvmsg",
+    "open",
     "poll",
+    "epoll_create",
+    "epoll_create1",
+    "epoll_ctl",
+    "epoll_wait",
     "close",
     "shutdown",
     "fcntl",
@@ -660,9 +769,10 @@ const CALLS: &[&str] = &[
 ];
 
 /// The flags of calls that mean something here.
-const FLAGS: &[&str] = &["MSG_DONTWAIT", "MSG_FASTOPEN", "MSG_MORE", "MSG_NOSIGNAL"];
+const FLAGS: &[&str] =
+    &["MSG_DONTWAIT", "MSG_EOR", "MSG_ERRQUEUE", "MSG_FASTOPEN", "MSG_MORE", "MSG_NOSIGNAL", "MSG_ZEROCOPY"];
 
-fn number(call: &Call, index: usize) -> i64 {
+pub(super) fn number(call: &Call, index: usize) -> i64 {
     match call.args.get(index) {
         Some(Value::Number(n)) => *n,
         _ => 0,
@@ -670,17 +780,38 @@ fn number(call: &Call, index: usize) -> i64 {
 }
 
 /// The lengths of a `[{..., 500}, {..., 1000}]`, which sendmsg() has within a structure, added up.
-fn vector_bytes(call: &Call) -> Result<i64, String> {
-    let text = match call.args.get(1) {
-        Some(Value::Text(text)) if text.contains("msg_control") => {
-            return Err("not supported: control messages".to_owned());
-        }
-        Some(Value::Text(text)) => text.split_once("msg_iov").map_or("", |(_, vector)| vector).to_owned(),
-        Some(Value::List(list)) => list.iter().map(shown).collect(),
-        _ => String::new(),
-    };
+fn bytes_of_vector(call: &Call) -> Result<i64, String> {
+    match call.args.get(1) {
+        Some(Value::Text(text)) if text.contains("msg_control") => Err("not supported: control messages".to_owned()),
+        Some(Value::Text(text)) => Ok(vector_bytes(text)),
+        Some(Value::List(list)) => Ok(vector_bytes(&format!("msg_iov{}", list.iter().map(shown).collect::<String>()))),
+        _ => Ok(0),
+    }
+}
+
+/// The same of the vector in a structure's text.
+pub(super) fn vector_bytes(text: &str) -> i64 {
+    let vector = text.split_once("msg_iov").map_or("", |(_, vector)| vector);
+    let vector = vector.split("msg_control").next().unwrap_or("");
     let length = |part: &str| part.split('}').next()?.rsplit(',').next()?.trim().parse::<u32>().ok().map(i64::from);
-    Ok(text.split('{').skip(1).filter_map(length).sum())
+    vector.split('{').skip(1).filter_map(length).sum()
+}
+
+/// The value of a field in a structure's text.
+pub(super) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, value) = text.split_once(&format!("{name}="))?;
+    value.split([',', '}', ']']).next().map(str::trim)
+}
+
+/// The words of a `[A | B]`.
+fn list_words(call: &Call, index: usize) -> &str {
+    match call.args.get(index) {
+        Some(Value::List(list)) => match list.as_slice() {
+            [Value::Symbol(words)] => words,
+            _ => "",
+        },
+        _ => "",
+    }
 }
 
 fn list_number(call: &Call, index: usize) -> Option<i64> {
@@ -694,7 +825,7 @@ fn list_number(call: &Call, index: usize) -> Option<i64> {
 }
 
 /// The symbols among the arguments, each by itself.
-fn flags(call: &Call) -> impl Iterator<Item = &str> {
+pub(super) fn flags(call: &Call) -> impl Iterator<Item = &str> {
     let symbols = call.args.iter().filter_map(|arg| match arg {
         Value::Symbol(symbols) => Some(symbols),
         _ => None,
@@ -702,7 +833,7 @@ fn flags(call: &Call) -> impl Iterator<Item = &str> {
     symbols.flat_map(|symbols| symbols.split('|'))
 }
 
-fn has_symbol(call: &Call, symbol: &str) -> bool {
+pub(super) fn has_symbol(call: &Call, symbol: &str) -> bool {
     flags(call).any(|flag| flag == symbol)
 }
 

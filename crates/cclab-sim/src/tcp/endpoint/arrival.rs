@@ -144,6 +144,11 @@ impl Endpoint {
         }
     }
 
+    /// The network, or the host, has ended the connection; nobody is told.
+    pub fn fail(&mut self, _now: Time) {
+        self.abort();
+    }
+
     /// The application closes, and reads no more: what it has not read, or what comes later, is answered with RST
     /// (RFC 1122 §4.2.2.13; Linux).
     pub fn abandon(&mut self, now: Time) {
@@ -151,6 +156,11 @@ impl Endpoint {
             self.deaf = true;
             return self.close(now);
         }
+        self.reset(now);
+    }
+
+    /// The application, or the host for it, gives the connection up: a RST.
+    pub fn reset(&mut self, now: Time) {
         let mut reset = Segment::default();
         self.ack(now, Flags::RST | Flags::ACK, &mut reset);
         self.abort();

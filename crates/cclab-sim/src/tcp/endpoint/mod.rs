@@ -436,6 +436,11 @@ impl Endpoint {
         self.rcv.read(now, max)
     }
 
+    /// The newest timestamp of an earlier connection between the same ports (RFC 6191).
+    pub fn set_recent_timestamp(&mut self, ts: u32) {
+        self.rcv.ts_recent = ts;
+    }
+
     /// Bytes of the stream that have been sent at least once.
     pub fn bytes_begun(&self) -> u64 {
         self.snd.nxt().saturating_sub(1)

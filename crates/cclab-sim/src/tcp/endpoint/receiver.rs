@@ -231,6 +231,8 @@ impl Receiver {
         let fin = u64::from(self.fin_end.is_some_and(|fin| self.rcv_nxt >= fin));
         if fin != 0 && !self.fin_received {
             self.fin_received = true;
+            // There is nothing more to be told of (Linux `tcp_fin`).
+            self.gaps = None;
             // Where the application has still to close, its own FIN may take the ACK along (Linux `tcp_fin`: interactive mode).
             let closes_later = !self.auto_read && self.config.delayed_ack.adaptive && self.ato > Duration::ZERO;
             self.quick = if closes_later { 0 } else { self.quick };
