@@ -16,7 +16,7 @@ from cclab import algorithms, registry
 from conftest import CLAB, in_a_process, write
 
 COMMANDS = [
-    "init", "run", "list", "describe", "model", "live", "emulate", "trace", "reproduce", "validate", "report", "plot", "sweep", "compare",
+    "init", "run", "list", "describe", "schema", "model", "live", "emulate", "trace", "reproduce", "validate", "report", "plot", "sweep", "compare",
     "query", "export", "script", "bench",
 ]  # fmt: skip
 
