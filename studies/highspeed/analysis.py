@@ -89,7 +89,7 @@ def design(about: dict[str, Any], quick: bool, parts: Iterable[str]) -> Iterator
 def other_hosts(about: dict[str, Any], quick: bool, tests: list[str]) -> Iterator[Cell]:
     """Every choice of hosts in every test; quick, the one that differs most in one."""
     laws = [*about["algorithms"], list(about["alpha"])[-1]]
-    for hosts, test in itertools.product(about["hosts"], tests):
+    for hosts, test in itertools.product(about["hosts"], [test for test in tests if test != TESTS[0]]):
         if quick and (hosts != "unlimited" or test != "fairness"):
             continue
         for rtt, law in itertools.product(rtts(about, test, "quick"), laws):
@@ -113,12 +113,12 @@ def printed(about: dict[str, Any], test: str) -> tuple[str, float, str]:
 
 def ranges(about: dict[str, Any], test: str) -> list[tuple[str, float, str]]:
     """The printed set-up, and those that differ from it in as many of rate, queue and background as are varied at once."""
-    of, around = printed(about, test), about["matrix"]
+    of, around = printed(about, test), about["tests"][test]["around"]
     values = [list(dict.fromkeys([of[i], *around[name]])) for i, name in enumerate(("rate", "queue", "background"))]
     return [
         new
         for new in itertools.product(*values)
-        if sum(a != b for a, b in zip(new, of, strict=True)) <= around["at_once"]
+        if sum(a != b for a, b in zip(new, of, strict=True)) <= about["matrix"]["at_once"]
     ]
 
 
@@ -260,7 +260,7 @@ def findings(context: Context, runs: pl.DataFrame, traces: dict[str, pl.DataFram
     if hosts:
         tables.insert(1, verdicts(listed, hosts, "hosts", "The verdicts for other hosts",
             f"Receive window of the background, initial window of all hosts (10 where nothing is said), each with FAST's alpha of 200 "
-            f"and as said, in runs of {about['quick']['duration']} at the shortest and the longest RTT."))  # fmt: skip
+            f"and as said, in runs of {about['quick']['duration']} at the RTTs of the quick version."))  # fmt: skip
     return Findings(
         comparisons=[],
         checks=checks(base, listed, context.quick),
@@ -317,24 +317,16 @@ def each_fast(runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def verdicts(listed: list[dict[str, str]], sets: dict[str, pl.DataFrame], name: str, title: str, caption: str) -> Table:
-    """A verdict for each finding (a row) and each choice (a column), and how many hold."""
-    columns: dict[str, list[str]] = {
-        "Finding": [f"{row['section']}: {row['algorithm'].replace(';', ', ')}: {row['text']}" for row in listed]
-    }
-    for choice, runs in sets.items():
-        found = [judge(runs, row["finding"]) for row in listed]
-        columns[choice] = [short(of[0]) if of else stats.NOT_TESTED for of in found]
-    columns["Finding"].append("Findings that hold")
-    for choice in sets:
-        columns[choice].append(
-            str(columns[choice].count(stats.HOLDS) + sum(x.startswith(f"{stats.HOLDS},") for x in columns[choice]))
-        )
-    return Table(
-        f"verdicts-{name}",
-        title,
-        f"{caption} Beside the verdict: how many comparisons are for it.",
-        pl.DataFrame(columns),
-    )
+    """A verdict for each finding that was tested (a row) and each choice (a column), and how many hold."""
+    rows = []
+    for row in listed:
+        found = {choice: judge(runs, row["finding"]) for choice, runs in sets.items()}
+        if any(found.values()):
+            text = f"{row['section']}: {row['algorithm'].replace(';', ', ')}: {row['text']}"
+            rows.append({"Finding": text, **{c: short(of[0]) if of else stats.NOT_TESTED for c, of in found.items()}})
+    hold = {choice: str(sum(row[choice].startswith(stats.HOLDS) for row in rows)) for choice in sets}
+    caption += " Beside a verdict: how many of its comparisons are for it."
+    return Table(f"verdicts-{name}", title, caption, pl.DataFrame([*rows, {"Finding": "Findings that hold", **hold}]))
 
 
 def short(comparisons: list[str]) -> str:
@@ -746,13 +738,24 @@ def cubic(runs: pl.DataFrame) -> list[Table]:
     """What CUBIC's small queue comes from: CUBIC with one thing changed, and the background with another window or none."""
     if not runs.height:
         return []
+
+    def ratio(of: pl.DataFrame, rtt: int, **to: str) -> stats.Estimate:
+        other = runs.filter(rtt_ms=rtt, **to)
+        found = stats.paired(of["queue_s"].log().to_list(), other["queue_s"].log().to_list()).difference
+        return stats.Estimate(*(math.exp(x) for x in (found.value, found.low, found.high)), found.n)
+
     rows = []
     for (setup, name, rtt), of in runs.group_by("setup", "algorithm", "rtt_ms", maintain_order=True):
-        reno = runs.filter(setup=setup, algorithm=RENO, rtt_ms=rtt)
-        ratio = stats.paired(of["queue_s"].log().to_list(), reno["queue_s"].log().to_list()).difference
-        times = stats.Estimate(*(math.exp(x) for x in (ratio.value, ratio.low, ratio.high)), ratio.n)
-        rows.append({"Background": setup, "Law": name, "RTT, ms": str(rtt), "Queue / Reno's": "1" if name == RENO else text_between(times),
-                     "More than Reno's": "–" if name == RENO else ratio.above(0)})  # fmt: skip
+        reno, unlimited = (
+            ratio(of, rtt, algorithm=RENO, setup=setup),
+            ratio(of, rtt, algorithm="CUBIC", setup="unlimited"),
+        )
+        rows.append({
+            "Background": setup, "Law": name, "RTT, ms": str(rtt),
+            "Queue / CUBIC's beside unlimited": "1" if (name, setup) == ("CUBIC", "unlimited") else text_between(unlimited),
+            "Queue / Reno's": "1" if name == RENO else text_between(reno),
+            "More than Reno's": "–" if name == RENO else reno.above(1),
+        })  # fmt: skip
     by = ["setup", "algorithm", "rtt_ms"]
     more = columns(runs, by, {k: ALWAYS[k] for k in ("Time in queue, ms", "Utilisation, %", "Loss, %")})
     table = pl.concat([pl.DataFrame(rows), more.drop(by)], how="horizontal")
@@ -785,7 +788,7 @@ def around(runs: pl.DataFrame) -> list[Table]:
             made.append(
                 Table(
                     f"{part}-{test}",
-                    f"{title}: {HEADS[test].lower()}",
+                    f"{title}: {HEADS[test]}",
                     f"{T.format(n=n)}; {GEOMETRIC}.{at}",
                     table,
                     of.drop("reno_bps"),
@@ -872,7 +875,7 @@ def two_over_time(data: pl.DataFrame, value: str, label: str) -> Chart:
             axes.set_title(name)
             axes.set_ylim(bottom=0)
             axes.xaxis.set_tick_params(labelbottom=True)
-        chart.supxlabel("Time (s)", fontsize="medium")
+            axes.set_xlabel("Time (s)")
         chart.supylabel(label, fontsize="medium")
         chart.legend_below()
     return chart
