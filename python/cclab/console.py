@@ -275,13 +275,13 @@ def _footing(result: Result) -> str:
     if early:
         ended = f"{early} of {len(of)} transfers ended before the warm-up did"
         jain += f"{ended}: nothing is measured of them (–) but how long they took. "
+    if any(math.isnan(row["aggregation_benefit"]) for row in result.rows("sessions")):
+        jain += "Aggregation benefit –: it is told of paths whose rate is known and does not change. "
     if result.backend == "sim" and certain(result):
         from cclab.chance import CURE
 
         return f"{jain}Means, after the warm-up. Nothing is left to chance: every seed gives this very run. {CURE}."
     another = "another seed" if result.backend == "sim" else "another run, or seed,"
-    if any(math.isnan(row["aggregation_benefit"]) for row in result.rows("sessions")):
-        jain += "Aggregation benefit –: it is told of paths whose rate is known and does not change. "
     return f"{jain}Means, after the warm-up. One run with seed {result.seed}: no interval; {another} may differ."
 
 

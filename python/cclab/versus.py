@@ -343,7 +343,7 @@ class Answer:
         return chart
 
     def trade(self) -> Chart:
-        """Goodput against time in the queue, a point for each run, and the ellipse that holds 95 % of such runs."""
+        """Goodput and time in the queue, a point for each run, and the ellipse that holds a further one with 95 %."""
         from cclab.analysis import figures
 
         n = self.question.flows

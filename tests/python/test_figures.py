@@ -44,8 +44,20 @@ def test_an_ellipse_holds_95_of_100_of_a_normal_distribution():
     along = np.column_stack([centred @ [c, d], centred @ [-d, c]])
     inside = (2 * along[:, 0] / width) ** 2 + (2 * along[:, 1] / height) ** 2 <= 1
     assert inside.mean() == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 40_000))
-    assert figures.ellipse([1, 2], [1, 2]) is None
-    assert figures.ellipse([1, 1, 1], [1, 2, 3]) is None
+    assert figures.ellipse([1, 2, 3, 4], [1, 3, 2, 4]) is None
+    assert figures.ellipse([1] * 5, [1, 2, 3, 4, 5]) is None
+
+
+@pytest.mark.parametrize("n", [5, 10])
+def test_an_ellipse_of_few_runs_holds_the_next_one_as_often(n):
+    rng, held, tries = np.random.Generator(np.random.PCG64(2)), 0, 4000
+    for points in rng.multivariate_normal([3.0, -1.0], [[2.0, 1.2], [1.2, 1.0]], size=(tries, n + 1)):
+        middle, width, height, angle = figures.ellipse(*points[:n].T)
+        dx, dy = points[n] - middle
+        turn = np.radians(angle)
+        along, across = dx * np.cos(turn) + dy * np.sin(turn), dy * np.cos(turn) - dx * np.sin(turn)
+        held += (2 * along / width) ** 2 + (2 * across / height) ** 2 <= 1
+    assert held / tries == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / tries))
 
 
 def test_boxes_and_distributions_are_quantiles():

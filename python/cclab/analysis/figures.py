@@ -13,15 +13,15 @@ from cclab.analysis.plots import Chart, look, styled
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_CHI2 = 5.991  # the 95 % quantile of chi-squared with two degrees of freedom
+_FEWEST = 5  # runs with an ellipse: of fewer it would be many times as large as what they span
 _MARKS = "osD^v"
 _MOST_POINTS = 400  # of a distribution's line
 
 
 def trade(points: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str, *, ellipses: bool = True) -> Chart:
-    """What is got against what it costs, a point for each run, and the ellipse that holds 95 % of such runs.
+    """What is got against what it costs, a point for each run, and the ellipse that a further one is in with 95 %.
 
-    As Pantheon's (Yan et al., ATC 2018), whose ellipse holds a standard deviation. Three runs or more have an ellipse,
+    As Pantheon's (Yan et al., ATC 2018), whose ellipse holds a standard deviation. Five runs or more have an ellipse,
     if they do not lie on a line.
 
     Args:
@@ -54,15 +54,17 @@ def trade(points: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str, *, 
 
 
 def ellipse(x: ArrayLike, y: ArrayLike) -> tuple[tuple[float, float], float, float, float] | None:
-    """Middle, width, height and angle in degrees of what holds 95 % of a normal distribution with these moments.
+    """Middle, width, height and angle in degrees of what holds a further run with 95 %, if these are normal.
 
-    `None` of fewer than three, and where one of the two does not vary.
+    Hotelling's T² with two variables, whose quantile is closed. `None` of fewer than five, and where one does not vary.
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
-    if len(x) < 3 or not np.ptp(x) > 0 or not np.ptp(y) > 0:
+    n = len(x)
+    if n < _FEWEST or not np.ptp(x) > 0 or not np.ptp(y) > 0:
         return None
+    t2 = (n - 1) * (1 + 1 / n) * (0.05 ** (-2 / (n - 2)) - 1)
     values, vectors = np.linalg.eigh(np.cov(x, y))
-    width, height = 2 * np.sqrt(_CHI2 * np.maximum(values, 0.0))
+    width, height = 2 * np.sqrt(t2 * np.maximum(values, 0.0))
     angle = float(np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0])))
     return (float(x.mean()), float(y.mean())), float(width), float(height), angle
 

@@ -476,7 +476,7 @@ class Plots:
             str(law): (part["owd_p95_s"].to_numpy() * 1e3, part["goodput_bps"].to_numpy() / 1e6)
             for (law,), part in of.group_by("cc", maintain_order=True)
         }
-        return figures.trade(points, "One-way delay, 95th percentile (ms)", "Goodput (Mbit/s)")
+        return figures.trade(points, "One-way delay, 95th percentile (ms)", "Goodput (Mbit/s)", ellipses=False)
 
     def convergence(self, delta: float = 0.2, k: int = 5, window_s: float = 1.0) -> Chart:
         """Shares of the goodput over time, and from when on every flow is within (1 ± δ) of an equal one.

@@ -337,7 +337,7 @@ class StudyPlots:
     def trade(self, by: Sequence[str] | None = None) -> Chart:
         """Goodput of a flow against the 95th percentile of its one-way delay, a point for each run.
 
-        Runs of one law at one point have an ellipse that holds 95 % of such runs.
+        Five runs or more of one law at one point have an ellipse that a further one is in with 95 %.
 
         Args:
             by: What has a colour of its own; `None` is every law at every point.

@@ -237,8 +237,8 @@ _VERSUS = {
     "shares": ("Who takes what", "Mean share of the goodput of one flow, and its 95 % interval."),
     "heatmap": ("Each beside each", "Means. Harm is (solo − mixed) / solo of the goodput of those in the columns, solo "
                 "being the same flows without the one in the row; on the diagonal one more of their own joins them."),
-    "trade": ("Goodput and delay", "A point is a run; an ellipse holds 95 % of such runs, if they are normally "
-              "distributed."),
+    "trade": ("Goodput and delay", "A point is a run; an ellipse, of five or more, holds a further one with "
+              "95 %, if they are normally distributed."),
     "delay-cdf": ("Round-trip times of each among its own", "Samples of all runs, from the end of the warm-up on."),
     "delay-box": ("Round-trip times in every mixture", "Samples of all runs, from the end of the warm-up on."),
     "convergence": (

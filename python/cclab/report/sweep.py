@@ -110,8 +110,8 @@ def charts(
 
 TOLD = {
     "heatmap": ("Each pair", "Means over all runs."),
-    "trade": ("Goodput and delay", "A point is a run, the mean of a law's flows; an ellipse, where it is of one "
-              "point of the sweep, holds 95 % of such runs, if they are normally distributed."),
+    "trade": ("Goodput and delay", "A point is a run, the mean of a law's flows; an ellipse, of five or more "
+              "at one point of the sweep, holds a further one with 95 %, if they are normally distributed."),
     "delay-cdf": ("Round-trip times", "Samples of all runs, from the end of the warm-up on."),
     "delay-box": ("Round-trip times, in short", "The same samples."),
     "convergence": (
