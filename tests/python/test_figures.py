@@ -151,6 +151,17 @@ def test_a_heat_map_has_the_mean_of_each_pair(study):
     assert float(cells[(1.5, 0.5)]) == pytest.approx(100 * pair["share"].mean(), rel=5e-3)
 
 
+def test_the_first_of_many_flows_has_its_share_and_not_its_laws(small, tmp_path):
+    flows = [{"cc": "reno", "count": 3, "start_jitter": "20 ms"}, {"cc": "reno", "count": 3}]
+    base, laws = small.replace({"flows": flows, "record": {"samples": "off"}}), ["reno", "cubic"]
+    pairs = cclab.Study(base).vary({"flows.0.cc": laws, "flows.1.cc": laws}).run(tmp_path / "pairs")
+    shown = {t.get_position(): float(t.get_text()) for t in pairs.plot.heatmap().axes[0].texts}
+    goodput = pairs.table("flows").filter((pl.col("flows.0.cc") == "reno") & (pl.col("flows.1.cc") == "reno"))[
+        "goodput_bps"
+    ]
+    assert shown[(0.5, 0.5)] == pytest.approx(100 * goodput[0] / goodput.sum(), rel=5e-3)
+
+
 def test_delays_and_convergence_come_from_the_samples_of_all_runs(study):
     box = drawn(study.plot.delay_box(by=["cc"]))
     samples = []

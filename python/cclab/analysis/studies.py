@@ -125,6 +125,13 @@ def flows_of(study: Study) -> pl.DataFrame:
     return made.join(total, on=at).with_columns(share=pl.col("_sum") / pl.col("_total")).drop("_sum", "_total")
 
 
+def first_of(study: Study) -> pl.DataFrame:
+    """A row for each run: `goodput_bps` of its first flow, and the `share` of it."""
+    at, x = [*study.parameters, *_SAME_FOR_ALL_RUNS], pl.col("goodput_bps")
+    rows = of_study(study).filter(x.is_finite())
+    return rows.group_by(at, maintain_order=True).agg(x.first(), share=x.first() / x.sum())
+
+
 def figures(
     frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric]
 ) -> list[tuple[str, str, Chart, pl.DataFrame]]:
@@ -384,7 +391,7 @@ class StudyPlots:
         x = x or free.pop(0)
         frame, found, _ = self._frame(metric)
         if FLOW in frame.columns:
-            frame = frame.group_by(*self._study.parameters, *_SAME_FOR_ALL_RUNS, maintain_order=True).first()
+            frame = first_of(self._study)
         free = [p for p in self._varied if p not in (x, y)]
         panels = list(frame.group_by(free, maintain_order=True)) if free else [((), frame)]
         if len(panels) > _MOST_PANELS:
