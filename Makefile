@@ -1,4 +1,4 @@
-# make demo    sets everything up and reproduces the Santa Cruz study; ends with a table and the path of its page
+# make demo    sets everything up (the first time it builds the simulator, for minutes) and reproduces the Santa Cruz study; ends with a table and the path of its page
 # make test    sets up what it needs and runs every test, Rust and Python
 # make lint    formatting, lints and types;  make check = lint + test
 # make bpf     the congestion controls in bpf/ for live runs, into target/bpf; needs clang and the headers of libbpf

@@ -30,6 +30,7 @@ class Endpoint(_From, total=False):
     frto: bool
     growth_per_ack: bool
     initial_receive_buffer: str
+    initial_send_buffer: str
     initial_ssthresh: str
     initial_window: int
     label: str
@@ -38,6 +39,8 @@ class Endpoint(_From, total=False):
     moderate_receive_buffer: bool
     mss: str
     nagle: bool
+    no_metrics_save: bool
+    no_ssthresh_metrics_save: bool
     pacing: bool
     packet_size: str
     profile: str
