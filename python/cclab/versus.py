@@ -421,12 +421,12 @@ class Answer:
         return figures.dots(found, "Time to an equal share ± 20 % (s)")
 
     def over_time(self) -> dict[str, Result]:
-        """A run each, of the first seed: one law beside the other, and beside the incumbent."""
+        """A run each, of the first seed that did not fail: one law beside the other, and beside the incumbent."""
         q = self.question
         pairs = [(q.b, q.a)] + [(law, q.against) for law in (q.a, q.b) if q.against not in (None, law, q.a, q.b)]
         wanted = [called(((one, 1), (str(other), q.flows - 1))) for one, other in pairs]
-        names = list(q.mixes())
-        return {name: self.study.result(names.index(name)) for name in wanted}
+        first = {called(mix): result for mix, result in reversed(self._results)}
+        return {name: first[name] for name in wanted if name in first}
 
     def figures(self) -> dict[str, Chart]:
         """Every figure, by name."""

@@ -159,7 +159,7 @@ def dots(times: Mapping[str, ArrayLike], x: str) -> Chart:
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
         _from_zero(axes)
-        axes.set_xlabel(f"{x}, bar: median")
+        axes.set_xlabel(f"{x}, bar: median of those that did")
     return chart
 
 
