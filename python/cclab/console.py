@@ -286,13 +286,12 @@ def _footing(result: Result) -> str:
 
 
 def certain(result: Result) -> bool:
-    """Whether nothing is left to chance, as far as it is known."""
-    from cclab.chance import nothing
+    """Whether nothing is left to chance, as far as it is known: of very many flows it is not."""
+    from cclab.chance import left
     from cclab.errors import ScenarioError
-    from cclab.scenario import Scenario
 
     try:
-        return nothing(Scenario.from_dict(result.scenario))
+        return result._resolved is not None and next(left(result._resolved), None) is None
     except ScenarioError:  # a law written in Python that is not known here
         return False
 

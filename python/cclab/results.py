@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SCHEMA = "cclab.result/1"
 JSON_SCHEMA = "cclab.run/1"
 TABLES = tuple(name for name in columns.tables() if name != "runs")
+_MANY = 1000  # flows that are resolved again in some 0.1 s
 _NOWHERE = 2**32 - 1  # of the link of a packet at a host
 
 
@@ -75,6 +76,14 @@ class Result:
     def versions(self) -> dict[str, str]:
         """Of cclab and of what it ran on."""
         return versions()
+
+    @cached_property
+    def _resolved(self) -> dict[str, Any] | None:
+        """The scenario in full, resolved once for what is noted of a run; `None` of more flows than that is worth."""
+        from cclab.scenario import Scenario
+
+        many = len(self._tables["flows"]["label"]) > _MANY
+        return None if many else Scenario.from_dict(self.scenario).resolved()
 
     def _table(self, name: str) -> pl.DataFrame:
         if self._tables.get(name) is None:

@@ -6,6 +6,7 @@ import pytest
 
 import cclab
 from cclab import chance, registry
+from cclab.backends import find
 from conftest import write
 
 LAWS = [e["name"] for e in registry.registered()["algorithms"] if not e["coupled"]]
@@ -96,6 +97,19 @@ def test_what_a_run_can_not_show_is_noted(cli, tmp_path):
     tiny = ["--set", "network.rate=1 Mbit/s", "--set", "network.rtt=5 ms", "--set", "network.queue.limit=1 BDP"]
     assert "A single packet may wait at: bottleneck" in cli("run", long, *tiny)[2]
     assert "ECN does nothing for: dctcp-1" in cli("run", long, "--set", "flows.0.cc=dctcp")[2]
+
+
+def test_what_is_noted_resolves_the_scenario_once_and_of_very_many_flows_not_at_all(monkeypatch):
+    resolve, seen = cclab.Scenario.resolved, []
+    for count, times in ((1000, 1), (1001, 0)):
+        made = scenario(**{"duration": "25 ms", "flows": [{"cc": "reno", "count": count}]}).run(seed=1)
+        with monkeypatch.context() as patched:
+            patched.setattr(cclab.Scenario, "resolved", lambda *of: (seen.append(of), resolve(*of))[1])
+            said = find("sim").remark(made)
+            made.summary()
+        assert len(seen) == times
+        assert ("before a round trip is" in str(said)) == bool(times)
+        seen.clear()
 
 
 def test_a_model_without_a_formula_fails(cli, tmp_path):

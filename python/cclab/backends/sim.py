@@ -59,9 +59,8 @@ def _unmarked(result: Result) -> list[str]:
     """Flows that ask for ECN where no queue on their way ever marks."""
     if all(_says_nothing_of_ecn(flow) for flow in result.scenario.get("flows", [])):
         return []
-    from cclab.scenario import Scenario
-
-    resolved = Scenario.from_dict(result.scenario).resolved()
+    if (resolved := result._resolved) is None:
+        return []
     links = resolved["links"]
     asked = [flow for flow in resolved["flows"] if flow["traffic"].get("tcp", {}).get("ecn") not in (None, "off")]
     ways = {flow["label"]: [links[hop] for hop in flow["route"] if hop < len(links)] for flow in asked}
@@ -82,9 +81,7 @@ def _tiny(result: Result) -> list[str]:
 
 def _too_short(result: Result) -> list[str]:
     """Flows whose run is over before a round trip is."""
-    from cclab.scenario import Scenario
-
-    flows = Scenario.from_dict(result.scenario).resolved()["flows"]
+    flows = result._resolved["flows"] if result._resolved else []
     end = result.engine["simulated_s"]
     left = {flow["label"]: (flow["stop_s"] or end) - flow["start_s"] for flow in flows}
     short = [flow["label"] for flow in flows if (flow["base_rtt_s"] or 0.0) >= left[flow["label"]]]
