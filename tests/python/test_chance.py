@@ -102,7 +102,9 @@ def test_what_a_run_can_not_show_is_noted(cli, tmp_path):
 def test_what_is_noted_resolves_the_scenario_once_and_of_very_many_flows_not_at_all(monkeypatch):
     resolve, seen = cclab.Scenario.resolved, []
     for count, times in ((1000, 1), (1001, 0)):
-        made = scenario(**{"duration": "25 ms", "flows": [{"cc": "reno", "count": count}]}).run(seed=1)
+        made = scenario(**{"duration": "15 ms", "flows": [{"cc": "reno", "count": count, "start_jitter": "0 s"}]}).run(
+            seed=1
+        )
         with monkeypatch.context() as patched:
             patched.setattr(cclab.Scenario, "resolved", lambda *of: (seen.append(of), resolve(*of))[1])
             said = find("sim").remark(made)

@@ -286,3 +286,17 @@ def test_no_interval_of_an_index_leaves_its_bounds(study):
     free = study.table("runs").group_by(study.parameters).agg(pl.col("jain"))
     assert any(cclab.stats.mean(values.to_list()).high > 1 for values in free["jain"])  # Student's alone would
     assert found["high"].max() <= 1
+
+
+def test_a_run_in_which_a_flow_starved_is_in_the_trade(small):
+    """Its delay is that of the flows that have one (here of one: by hand), and the starved are told."""
+    late = {"cc": "cubic", "start": "1990 ms"}  # too late for a packet to arrive
+    made = cclab.Study(small.replace({"duration": "2 s", "flows": [{"cc": "cubic"}, late]})).run()
+    flows = made.table("flows")
+    assert np.isfinite(flows["owd_p95_s"].to_list()).tolist() == [True, False]
+    chart = made.plot.trade()
+    assert drawn(chart)["cubic"] == [
+        pytest.approx([flows["owd_p95_s"][0] * 1e3, flows["goodput_bps"].mean() / 1e6], 1e-4)
+    ]
+    assert chart.get_supxlabel() == "1 of 2 flows delivered nothing: they have no delay"
+    assert not cclab.Study(small).run().plot.trade().get_supxlabel()

@@ -344,13 +344,15 @@ class StudyPlots:
     def trade(self, by: Sequence[str] | None = None) -> Chart:
         """Goodput of a flow against the 95th percentile of its one-way delay, a point for each run.
 
-        Five runs or more of one law at one point have an ellipse that a further one is in with 95 %.
+        Five runs or more of one law at one point have an ellipse that a further one is in with 95 %. A flow
+        that delivered nothing has no delay: that of its run is the others', and below is told how many there are.
 
         Args:
             by: What has a colour of its own; `None` is every law at every point.
         """
         at = [*self._study.parameters, *_SAME_FOR_ALL_RUNS]
         flows = without_tunnels(self._study.table("flows"), self._study.table("links")).filter(pl.col("cc") != "udp")
+        flows = flows.with_columns(pl.col("owd_p95_s").fill_nan(None))
         runs = flows.group_by(*at, "cc", maintain_order=True).agg(pl.col("goodput_bps", "owd_p95_s").mean())
         groups = list(runs.group_by(self._groups(by), maintain_order=True))
         points = {
@@ -359,7 +361,11 @@ class StudyPlots:
         }
         one_point = all(of.select(self._study.parameters).n_unique() == 1 for _, of in groups) if self._varied else True
         labels = "One-way delay, 95th percentile (ms)", "Goodput of a flow (Mbit/s)"
-        return drawing.trade(points, *labels, ellipses=one_point)
+        chart = drawing.trade(points, *labels, ellipses=one_point)
+        if none := flows["owd_p95_s"].null_count():
+            told = f"{none} of {flows.height} flows delivered nothing: they have no delay"
+            chart.supxlabel(told, fontsize=7, color="#555555", x=0.98, ha="right")
+        return chart
 
     def _groups(self, by: Sequence[str] | None) -> list[str]:
         if by is not None:
