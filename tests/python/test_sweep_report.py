@@ -266,3 +266,8 @@ def test_a_study_as_toml_is_the_same_study(small, tmp_path):
     named = {"a": {"x": {"duration": "1 s"}}, "b": {"y": {"warmup": "0 s"}}}
     with pytest.raises(cclab.StudyError, match="vary together"):
         cclab.Study(small).vary(named, together=True).to_toml()
+    swapped = cclab.Study(small).vary({"warmup": ["0 s", "1 s"], "duration": ["3 s", "4 s"]}, together=True)
+    swapped = swapped.vary({"network.rtt": ["10 ms", "20 ms"]})  # the order of directions is that of points
+    assert cclab.Study.load(write(tmp_path / "s.toml", swapped.to_toml())) == swapped
+    with pytest.raises(cclab.StudyError, match=r"network\.rtt: varied after named points; in a file these come last"):
+        cclab.Study(small).vary({"a": named["a"]}).vary({"network.rtt": ["10 ms", "20 ms"]}).to_toml()

@@ -51,9 +51,11 @@ def written(design: Design) -> dict[str, Any]:
     for axis in design.axes:
         columns = {name: [row[i] for row in axis.values] for i, name in enumerate(axis.names)}
         rows = [dict(zip(axis.names, row, strict=True)) for row in axis.values]
-        if list(axis.changes) == rows and len(rows[0]) == 1:
+        if (plain := list(axis.changes) == rows) and points:
+            raise StudyError(f"{', '.join(axis.names)}: varied after named points; in a file these come last")
+        if plain and len(axis.names) == 1 and not together:
             vary |= columns
-        elif list(axis.changes) == rows:
+        elif plain:  # one alone, too, that comes after such a group
             together.append(columns)
         elif len(axis.names) == 1:
             points[axis.names[0]] = dict(zip(columns[axis.names[0]], axis.changes, strict=True))

@@ -178,7 +178,7 @@ class Study:
         """The study as a file that `load` reads, scenario included.
 
         Raises:
-            StudyError: it varies named points together with others, which a file has no words for.
+            StudyError: it varies named points together with others, or before others, which a file has no words for.
         """
         from cclab.sweep.file import written
 
