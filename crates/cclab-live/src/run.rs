@@ -304,7 +304,8 @@ pub(crate) fn sysctls(traffic: &Traffic) -> Sysctls {
 
 /// `tcp_wmem`: one that never limits unless the scenario says otherwise.
 fn send_buffer(config: &Config) -> String {
-    let (initial, most) = (config.initial_send_buffer.unwrap_or(16_384), config.send_buffer.unwrap_or(BUFFER));
+    let initial = config.initial_send_buffer.unwrap_or(16_384).min(BUFFER);
+    let most = config.send_buffer.unwrap_or(BUFFER);
     format!("{} {initial} {}", initial.min(4096), most.clamp(initial, BUFFER))
 }
 
@@ -486,6 +487,19 @@ fn sample_row(scenario: &Scenario, sample: &transfer::Sample) -> FlowSample<'sta
 #[cfg(test)]
 mod tests {
     use super::is_of_a_run;
+    use cclab_sim::tcp::Config;
+
+    /// The kernel's are 31 bits, a scenario's more.
+    #[test]
+    fn send_buffers_of_any_size() {
+        let of = |initial_send_buffer, send_buffer| {
+            super::send_buffer(&Config { initial_send_buffer, send_buffer, ..Config::linux(1448) })
+        };
+        assert_eq!(of(None, None), "4096 16384 1073741824");
+        assert_eq!(of(Some(1000), Some(65_536)), "1000 1000 65536");
+        assert_eq!(of(Some(1 << 40), None), "4096 1073741824 1073741824");
+        assert_eq!(of(Some(1 << 40), Some(1 << 40)), "4096 1073741824 1073741824");
+    }
 
     #[test]
     fn laws_of_runs() {
