@@ -279,18 +279,21 @@ def test_tables_for_the_terminal(made, tmp_path):
 
 def test_other_values_in_a_study(made, tmp_path, cli):
     """They reach the analysis, are another study to what is kept, and the page says how to run it again."""
-    (made.folder / "study.toml").write_text(STUDY + '[full]\nduration = "2 s"\n')
+    (made.folder / "study.toml").write_text(STUDY + '[full]\nduration = "2 s"\npaced = false\n')
     study = published.find("little-one", made.folder.parent)
     place = tmp_path / "out"
     assert reproduce(study, place)[1]
-    other = study.replace({"full.duration": "10 s"})
-    assert (study.about["full"], other.about["full"]) == ({"duration": "2 s"}, {"duration": "10 s"})
+    other = study.replace({"full.duration": "10 s", "full.paced": True})
+    assert study.about["full"] == {"duration": "2 s", "paced": False}
+    assert other.about["full"] == {"duration": "10 s", "paced": True}
     assert reproduce(other, place)[1]
     assert reproduce(other, place)[1] is False
     page = (place / "report.html").read_text()
-    assert "cclab reproduce little-one --quick --set &#39;full.duration=10 s&#39;" in page
+    assert "cclab reproduce little-one --quick --set &#39;full.duration=10 s&#39; --set full.paced=true" in page
     assert "fewer points and replications" in page
-    with pytest.raises(cclab.StudyError, match=r"full\.length: little-one has no 'length' there; there is duration"):
+    with pytest.raises(
+        cclab.StudyError, match=r"full\.length: little-one has no 'length' there; there is duration, paced"
+    ):
         study.replace({"full.length": "10 s"})
     status, _, err = cli("reproduce", "highspeed", "--set", "ful.duration=600 s")
     assert (status, "has no 'ful' there" in err) == (2, True), err

@@ -148,10 +148,15 @@ def _published_page(folder: Path, sealed: bool) -> str:
         sources=published.SOURCES,
         part_options="".join(f" --part {part}" for part in chosen),
         set_options="".join(
-            f" --set {shlex.quote(f'{path}={value}')}" for path, value in found.get("changes", {}).items()
+            f" --set {shlex.quote(f'{path}={_as_set(value)}')}" for path, value in found.get("changes", {}).items()
         ),
         title=found["title"],
     )
+
+
+def _as_set(value: Any) -> str:
+    """A value as `--set` reads it: text as it is, any other as TOML, which has the words of JSON for it."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _sweep_page(folder: Path) -> str:
