@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -236,7 +237,6 @@ def with_friendliness(runs: pl.DataFrame) -> pl.DataFrame:
             over_background=pl.when(pl.col("test") == "mixture").then(
                 pl.col("throughput_all") / pl.col("background_bps")
             ),
-            converged_s=pl.when(pl.col("converged_s").is_finite()).then("converged_s").otherwise(math.nan),
         )
         .with_columns(rtt_unfairness=pl.col("rtt_ratio").log(2.0).abs())
     )
@@ -277,7 +277,7 @@ def findings(context: Context, runs: pl.DataFrame, traces: dict[str, pl.DataFram
 
 @dataclass(frozen=True)
 class Claim:
-    """A finding of the paper: which test it is about, and how it is judged."""
+    """A finding: which test it is about, and how it is judged."""
 
     test: str
     judge: Callable[[pl.DataFrame], tuple[list[str], str]]
@@ -288,14 +288,20 @@ def checks(base: pl.DataFrame, listed: list[dict[str, str]], quick: bool) -> lis
     made = []
     n = base["seed"].n_unique() if base.height else 0
     for row in listed:
-        text = f"{row['section']}: {row['algorithm'].replace(';', ', ')}: {row['text']}"
+        text = heading(row)
         if (found := judge(base, row["finding"])) is None:
             made.append(judged(text, [], "This part was not run."))
             continue
         if quick and row["long"]:
-            text += " (needs the long run)"
+            text += " (differs in the full version)"
         made.append(judged(text, found[0], f"{found[1]}. ± is half of the 95 % interval over n = {n} runs."))
     return made
+
+
+def heading(row: dict[str, str]) -> str:
+    """A finding in words, with its section; what the paper does not say itself is marked as ours."""
+    of = "ours, " if row["ours"] else ""
+    return f"{of}{row['section']}: {row['algorithm'].replace(';', ', ')}: {row['text']}"
 
 
 def judge(runs: pl.DataFrame, finding: str) -> tuple[list[str], str] | None:
@@ -317,16 +323,23 @@ def each_fast(runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def verdicts(listed: list[dict[str, str]], sets: dict[str, pl.DataFrame], name: str, title: str, caption: str) -> Table:
-    """A verdict for each finding that was tested (a row) and each choice (a column), and how many hold."""
+    """A verdict for each finding that was tested (a row) and each choice (a column), and how many of the paper's hold."""
     rows = []
     for row in listed:
         found = {choice: judge(runs, row["finding"]) for choice, runs in sets.items()}
         if any(found.values()):
-            text = f"{row['section']}: {row['algorithm'].replace(';', ', ')}: {row['text']}"
-            rows.append({"Finding": text, **{c: short(of[0]) if of else stats.NOT_TESTED for c, of in found.items()}})
-    hold = {choice: str(sum(row[choice].startswith(stats.HOLDS) for row in rows)) for choice in sets}
+            rows.append(
+                {"Finding": heading(row), **{c: short(of[0]) if of else stats.NOT_TESTED for c, of in found.items()}}
+            )
+    of_paper = {heading(row) for row in listed if not row["ours"]}
+    hold = {c: str(sum(row[c].startswith(stats.HOLDS) for row in rows if row["Finding"] in of_paper)) for c in sets}
     caption += " Beside a verdict: how many of its comparisons are for it."
-    return Table(f"verdicts-{name}", title, caption, pl.DataFrame([*rows, {"Finding": "Findings that hold", **hold}]))
+    return Table(
+        f"verdicts-{name}",
+        title,
+        caption,
+        pl.DataFrame([*rows, {"Finding": "Findings of the paper that hold", **hold}]),
+    )
 
 
 def short(comparisons: list[str]) -> str:
@@ -364,8 +377,8 @@ def named(runs: pl.DataFrame, test: str, value: str, of: Iterable[str], scale: f
 
 
 def told(of: stats.Estimate, scale: float = 1.0) -> str:
-    """A mean with half the width of its interval; n is told beside it."""
-    return of.brief(scale)
+    """A mean with half the width of its interval, in four significant digits at most; n is told beside it."""
+    return re.sub(r"\d+\.\d{2,}", lambda x: f"{float(x[0]):.4g}" if len(x[0]) > 5 else x[0], of.brief(scale))
 
 
 def present(runs: pl.DataFrame) -> list[str]:
@@ -565,7 +578,7 @@ def summary_fast(runs: pl.DataFrame) -> tuple[list[str], str]:
         + named(runs, "utilisation", "queue_s", present(runs), 1e3)
         + ". " + KEPT + named(runs, "friendliness", "retained", variants(runs))
         + ". Spread of that over the RTTs (standard deviation of log2): "
-        + "; ".join(f"{n} {stats.mean(spread(n)).brief()}" for n in variants(runs))
+        + "; ".join(f"{n} {told(stats.mean(spread(n)))}" for n in variants(runs))
     )  # fmt: skip
 
 
@@ -702,11 +715,13 @@ def converged(base: pl.DataFrame) -> list[Table]:
         return []
     rows: dict[str, dict[str, str]] = {}
     for (name, rtt), runs in of.group_by("algorithm", "rtt_ms", maintain_order=True):
-        times = stats.mean(runs["converged_s"].to_list(), bounds=(0.0, math.inf))
-        rows.setdefault(str(name), {"Algorithm": str(name)})[f"{rtt} ms"] = times.brief()
+        times = runs["converged_s"]
+        median = f"{x:.3g}" if math.isfinite(x := float(times.median())) else "never"  # type: ignore[arg-type]
+        cell = f"{median} ({times.is_finite().sum()} of {len(times)})"
+        rows.setdefault(str(name), {"Algorithm": str(name)})[f"{rtt} ms"] = cell
     caption = (
-        "Seconds from the start of the second flow until both are within 20 % of a fair share for 5 s on end. Mean over the runs that "
-        f"came there, of n = {of['seed'].n_unique()} (which, where not all did), and half of the 95 % interval (Student's t)."
+        "Seconds from the start of the second flow until both are within 20 % of a fair share for 5 s on end. Median of all "
+        "runs, one that never came there taken as longer than any other; in brackets how many did."
     )
     data = of.select("algorithm", "rtt_ms", "seed", "converged_s")
     wide = pl.DataFrame(list(rows.values()))
@@ -974,10 +989,11 @@ def answer(base: pl.DataFrame, listed: list[dict[str, str]], alphas: dict[str, p
     if "friendliness" in there:
         said.append(KEPT + named(base, "friendliness", "retained", [n for n in names if n != RENO]) + ".")
     if len(alphas) > 1:
-        found = {name: [judge(of, row["finding"]) for row in listed] for name, of in alphas.items()}
+        printed = [row["finding"] for row in listed if not row["ours"]]
+        found = {name: [judge(of, finding) for finding in printed] for name, of in alphas.items()}
         held = {name: sum(stats.claim(of[0]) == stats.HOLDS for of in each if of) for name, each in found.items()}
-        told = "; ".join(f"{name} {n} of {len(listed)}" for name, n in held.items())
-        said.append(f"Findings that hold with each alpha of FAST: {told}.")
+        told = "; ".join(f"{name} {n} of {len(printed)}" for name, n in held.items())
+        said.append(f"Findings of the paper that hold with each alpha of FAST: {told}.")
     return " ".join(said)
 
 

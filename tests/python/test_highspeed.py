@@ -51,7 +51,7 @@ def test_every_part_once_in_small(study, tmp_path):
     assert made["verdicts-alpha"].frame.columns == ["Finding", "alpha 200", "alpha 50", "alpha 20"]
     assert made["verdicts-hosts"].frame["Finding"][0].startswith("4.2")  # quick: one test
     assert "nan" not in json.dumps([check.evidence for check in outcome.checks])
-    long = [check.check for check in outcome.checks if check.check.endswith("(needs the long run)")]
+    long = [check.check for check in outcome.checks if check.check.endswith("(differs in the full version)")]
     with open(study.folder / "findings.csv", newline="") as file:
         assert len(long) == sum(row["long"] == "yes" for row in csv.DictReader(file))
 
