@@ -57,7 +57,9 @@ def _fitting(thing: Any, console: Any) -> Any:
 
     if not isinstance(thing, Table):
         return thing
-    if sum(_needs(column, console) + 1 for column in thing.columns) <= console.width:
+    if (
+        sum(_needs(column, console) + 2 for column in thing.columns) - 1 <= console.width
+    ):  # a blank after each, one between
         return thing
     lines = [str(thing.title)] if thing.title else []
     headings = [str(column.header).replace("\n", " ") for column in thing.columns]

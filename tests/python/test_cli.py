@@ -489,3 +489,20 @@ def test_a_name_that_two_share_is_told_once(cli):
     out = cli("describe", "santa-cruz")[1]
     assert "santa-cruz (congestion control)" in out
     assert "santa-cruz (study)" in out
+
+
+def test_no_width_cuts_a_figure():
+    from cclab.console import as_text, table
+
+    made = table(None, "Mixture", "|Goodput|(Mbit/s)", "|Jain's|index", "|Lost|(%)", "|Queue|mean (ms)", "|Resent|(%)")
+    made.columns[0].no_wrap = True
+    row = [
+        "1 bbr3 + 1 cubic",
+        "93.21 ± 0.42",
+        "0.5339 ± 0.0019",
+        "0.0888 ± 0.0033",
+        "0.534 ± 0.028",
+        "0.002500 ± 0.000084",
+    ]
+    made.add_row(*row)
+    assert [width for width in range(60, 160) if not all(cell in as_text(made, width=width) for cell in row)] == []

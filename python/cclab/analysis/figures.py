@@ -150,16 +150,15 @@ def dots(times: Mapping[str, ArrayLike], x: str) -> Chart:
             values = np.asarray(given, float)
             ended = values[np.isfinite(values)]
             axes.plot(ended, np.full(len(ended), i), "o", color=look(i)["color"], markersize=4, alpha=0.6)
-            if len(ended):
-                (middle,) = axes.plot(
-                    np.median(ended), i, "|", color=look(i)["color"], markersize=15, markeredgewidth=2
-                )
-                chart.name(name, middle)
+            if 2 * len(ended) > len(values):
+                middle = np.median(np.where(np.isfinite(values), values, np.inf))
+                (bar,) = axes.plot(middle, i, "|", color=look(i)["color"], markersize=15, markeredgewidth=2)
+                chart.name(name, bar)
             names.append(name if len(ended) == len(values) else f"{name} ({len(ended)} of {len(values)} did)")
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
         _from_zero(axes)
-        axes.set_xlabel(f"{x}, bar: median of those that did")
+        axes.set_xlabel(f"{x}, bar: median, where most did")
     return chart
 
 
