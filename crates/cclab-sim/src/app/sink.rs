@@ -3,7 +3,7 @@
 use crate::wire::Datagram;
 
 /// Numbers behind the highest one of which it is known whether they have come; what comes later than that counts as new. (RFC 4303
-/// §3.4.3 tells replayed packets so.)
+/// §3.4.3 tells replayed packets so; unlike here, it rejects what is left of the window.)
 const WINDOW: u64 = 1 << 14;
 const WORDS: usize = (WINDOW / 64) as usize;
 

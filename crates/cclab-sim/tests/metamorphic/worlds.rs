@@ -472,7 +472,6 @@ pub fn scaled(law: &str, figures: (u64, u64, u64, usize, u64), harm: u64, k: u64
         json!({
             "label": label, "cc": law, "start": ns(start * 1000 * k), "size": size, "profile": "classic", "recovery": recovery,
             "timestamps": false, "sack": recovery == "sack", "rto": { "min": time(200), "max": time(64_000), "initial": time(3000) }, // RFC 6298 (5.7) knows 3 s as such
-
             "delayed_ack": { "timeout": time(100) },
         })
     };
