@@ -14,6 +14,7 @@ _From = TypedDict("_From", {"from": Any}, total=False)
 class Endpoint(_From, total=False):
     """What a flow and the connections of a background have in common."""
 
+    accecn_option: int | str
     ack_every: int
     adv_win_scale: str | int
     comp_sack_delay: str
@@ -25,6 +26,7 @@ class Endpoint(_From, total=False):
     dsack: bool
     dupthresh: int
     ecn: Any
+    ecn_fallback: bool
     fast_open: bool
     flavour: str
     frto: bool

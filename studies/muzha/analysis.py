@@ -713,8 +713,8 @@ def panels(about: dict[str, Any], chain: pl.DataFrame, value: str, label: str) -
             axes.xaxis.set_major_formatter("{x:g}")
             axes.set_xlabel("Hops")
             axes.set_title(f"window {window}")
-            axes.set_ylim(bottom=0)
         chart.axes[0].set_ylabel(label)
+        chart.axes[0].set_ylim(bottom=0)  # of all panels, once all is drawn
         chart.legend_below()
     return chart
 

@@ -59,8 +59,8 @@ def test_nonsense_is_a_verdict_and_no_crash(text):
 
 
 def test_a_shell_command_is_told_and_not_run(tmp_path):
-    verdict = json.loads(_core.run_script(f"`touch {tmp_path / 'x'}`\n", "x"))
-    assert verdict["message"].startswith("not supported: the command touch")
+    verdict = json.loads(_core.run_script(f"`tee {tmp_path / 'x'}`\n", "x"))
+    assert verdict["message"].startswith("not supported: the command tee")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -182,11 +182,13 @@ def test_fuzz_stores(study, whole, killed, good, tmp_path):
     while time.monotonic() < end or tried < 5:
         tried += 1
         what = f"CCLAB_FUZZ_SEED={seed}, store {tried}"
-        place = copy(killed if tried % 3 == 0 else whole, tmp_path / "store")
+        cut_off = tried % 3 == 0
+        place = copy(killed if cut_off else whole, tmp_path / "store")
         mangle(chance.choice(sorted(place.glob(f"{FILE}*"))), chance)
         with contextlib.suppress(cclab.ResultError):
             for table, there in zip(tables(place), rows, strict=True):
-                assert set(table.splitlines()) <= there, what
+                # of a log that is damaged from its beginning nothing was ever written, as SQLite has it
+                assert set(table.splitlines()) <= there or (cut_off and table.count("\n") == 1), what
         try:
             study.run(place)
         except cclab.ResultError:

@@ -79,7 +79,7 @@ def _copy(connection: sqlite3.Connection, writer: Writer, kept: set[str]) -> Non
     """Keep what is whole and not among those kept already."""
     with contextlib.suppress(sqlite3.Error):
         for told, proof in connection.execute("SELECT told, checksum FROM study"):
-            if proof == checksum(told):
+            if proof == checksum(told) and isinstance(told, str):
                 writer.put_study(json.loads(told))
     rows = (row for row in _whole(connection) if row.key not in kept)
     while some := list(itertools.islice(rows, _AT_ONCE)):
