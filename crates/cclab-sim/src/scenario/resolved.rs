@@ -464,6 +464,9 @@ fn tcp_json(config: &Config) -> Json {
         no_metrics_save,
         no_ssthresh_metrics_save,
         metrics: _,
+        // No scenario changes them.
+        syn_retries: _,
+        synack_retries: _,
         initial_window,
         initial_ssthresh,
         receive_buffer,

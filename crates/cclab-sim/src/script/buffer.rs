@@ -1,5 +1,6 @@
 //! What an application has written and the endpoint does not have yet: Linux's send buffer, TCP_CORK and MSG_MORE, ends of records.
 
+use super::shell::lowat;
 use super::socket::Returned;
 use super::world::{Connection, World};
 use crate::tcp::{Endpoint, State};
@@ -32,8 +33,9 @@ pub(super) struct Buffer {
     /// Most that may wait, in bytes of the kernel's buffers; whether SO_SNDBUF said so. `None`: without bound.
     limit: Option<u64>,
     fixed: bool,
-    /// Bytes not sent above which a write waits (TCP_NOTSENT_LOWAT).
-    pub lowat: u64,
+    /// Bytes not sent above which a write waits; what TCP_NOTSENT_LOWAT said, if not 0.
+    lowat: u64,
+    asked_lowat: u32,
     /// The kernel's buffers, as far as they are counted.
     pieces: VecDeque<(u64, u64)>,
     /// What the write that waits has been rid of.
@@ -42,7 +44,7 @@ pub(super) struct Buffer {
 
 impl Buffer {
     /// With this limit, if there is one: a fixed one, or `tcp_wmem`'s, which grows with the window.
-    pub fn new(fixed: Option<u64>, grows: Option<u64>, nagle: bool) -> Buffer {
+    pub fn new(fixed: Option<u64>, grows: Option<u64>, nagle: bool, lowat: u64) -> Buffer {
         Buffer {
             written: 0,
             given: 0,
@@ -53,7 +55,8 @@ impl Buffer {
             ends: VecDeque::new(),
             limit: fixed.or(grows),
             fixed: fixed.is_some(),
-            lowat: u64::MAX,
+            lowat,
+            asked_lowat: 0,
             pieces: VecDeque::new(),
             progress: 0,
         }
@@ -65,6 +68,14 @@ impl Buffer {
     }
     pub fn set_limit(&mut self, limit: u64) {
         (self.limit, self.fixed) = (Some(limit), true);
+    }
+    /// TCP_NOTSENT_LOWAT; 0 is the host's, `default`.
+    pub fn set_lowat(&mut self, asked: u32, default: u64) {
+        self.asked_lowat = asked;
+        self.lowat = if asked == 0 { default } else { lowat(asked) };
+    }
+    pub fn asked_lowat(&self) -> u32 {
+        self.asked_lowat
     }
     fn is_bounded(&self) -> bool {
         self.limit.is_some() || self.lowat < u64::MAX
@@ -186,17 +197,19 @@ impl Connection {
         self.buffer.written - self.acked()
     }
 
-    /// Whether who waits to write is told that it may (Linux `sk_stream_is_writeable`). A buffer that is not fixed follows the
+    /// Whether who waits to write is told that it may (Linux `__sk_stream_is_writeable`): a third of the buffer is free, and twice what is
+    /// not sent is below the mark. A buffer that is not fixed follows the
     /// window (`tcp_sndbuf_expand`).
     pub(super) fn writable(&mut self) -> bool {
-        let Some(limit) = self.buffer.limit else { return self.unsent() < self.buffer.lowat };
+        let below = self.unsent().saturating_mul(2) < self.buffer.lowat;
+        let Some(limit) = self.buffer.limit else { return below };
         if let Some(endpoint) = self.endpoint.as_ref().filter(|_| self.full && !self.buffer.fixed) {
             let mss = u64::from(endpoint.mss());
             let segments = (endpoint.info().cwnd / mss).max(10);
             self.buffer.limit = Some(limit.max(2 * segments * ((mss + 640).next_power_of_two() + 256)));
         }
         let memory = self.memory();
-        self.buffer.limit.unwrap_or(limit).saturating_sub(memory) >= memory / 2 && self.unsent() < self.buffer.lowat
+        self.buffer.limit.unwrap_or(limit).saturating_sub(memory) >= memory / 2 && below
     }
 
     /// Hands over what was held back; `whole`: only whole segments.

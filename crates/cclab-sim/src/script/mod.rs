@@ -15,6 +15,7 @@ mod buffer;
 mod compare;
 mod cookie;
 mod expr;
+mod keepalive;
 mod notify;
 mod parse;
 mod setup;

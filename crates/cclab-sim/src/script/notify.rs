@@ -203,7 +203,7 @@ impl World<'_> {
             return self.compare_notice(text, notice).map(|()| Some(Ok(0)));
         }
         let waits = self.blocks(fd) && !has_symbol(call, "MSG_DONTWAIT");
-        let returned = self.read(fd, vector_bytes(text), waits);
+        let returned = self.read(fd, vector_bytes(text), waits, has_symbol(call, "MSG_PEEK"));
         if let (Some(Ok(_)), Some(due)) = (returned, field(text, "cmsg_data").filter(|_| text.contains("TCP_CM_INQ"))) {
             let endpoint = self.connection(fd).and_then(|connection| connection.endpoint.as_ref());
             let left = endpoint.map_or(0, |endpoint| match endpoint.readable() {
@@ -275,6 +275,11 @@ impl Connection {
 
     /// A segment has come: what is told of it later.
     pub(super) fn note_arrival(&mut self, now: Time, segment: &Segment) {
+        self.heard = now;
+        self.probes = 0;
+        self.begin_keep_alive(now);
+        let una = self.endpoint.as_ref().map_or(0, |endpoint| endpoint.info().snd_una);
+        self.stalled.take_if(|(_, from)| *from != una);
         if segment.len > 0 || segment.flags.has(Flags::SYN) {
             self.last_data = now;
         }

@@ -2,6 +2,7 @@
 
 use super::ast::Setting;
 use super::cookie::{self, Key};
+use super::keepalive::KeepAlive;
 use super::parse::MAX_SECONDS;
 use crate::tcp::{Config, Ecn, Pacing, Recovery, RtoStyle};
 use crate::wire::Segment;
@@ -55,6 +56,17 @@ pub struct Setup {
     pub(super) reuse_after: Option<u64>,
     /// Packets are not joined (--strict_segments).
     pub strict: bool,
+    /// Keep-alive of sockets that ask for it, and say no more.
+    pub(super) keep_alive: KeepAlive,
+    /// The MTU of the route is locked, and nothing is learned of it; ip_no_pmtu_disc.
+    pub(super) mtu_locked: bool,
+    pub(super) no_discovery: u32,
+    /// What is known of the path at the beginning of a connection.
+    pub(super) path_mss: u32,
+    /// tcp_notsent_lowat.
+    pub(super) not_sent_lowat: u64,
+    /// Of what segments the peer's packets that are longer are made (--mss).
+    pub(super) peer_segment: u32,
 }
 
 impl Setup {
@@ -79,6 +91,12 @@ impl Setup {
             write_memory: None,
             reuse_after: None,
             strict: false,
+            keep_alive: KeepAlive::default(),
+            mtu_locked: false,
+            no_discovery: 0,
+            path_mss: u32::MAX,
+            not_sent_lowat: u64::MAX,
+            peer_segment: u32::MAX,
         };
         // A host's defaults: Nagle's algorithm until TCP_NODELAY, and the largest buffer of tcp_rmem.
         setup.config.nagle = true;
@@ -107,7 +125,8 @@ impl Setup {
             "local_ip" => self.local = address(&key, &option.value)?,
             "remote_ip" => self.remote = address(&key, &option.value)?,
             "strict_segments" => self.strict = true,
-            "mss" | "connect_port" | "bind_port" | "gateway_ip" | "netmask_ip" | "speed" => {}
+            "mss" => self.peer_segment = within(&key, &option.value, 1, 65_535)?,
+            "connect_port" | "bind_port" | "gateway_ip" | "netmask_ip" | "speed" => {}
             "ip_version" if option.value == "ipv4" => {}
             "send_omit_free" | "verbose" | "init_scripts" | "dry_run" => {
                 notes.push(format!("line {}: {key} does nothing here", option.line));
@@ -241,12 +260,21 @@ impl Setup {
         config
     }
 
+    /// How often a SYN goes again (TCP_SYNCNT).
+    pub fn set_syn_retries(&mut self, retries: u32) {
+        self.config.syn_retries = retries;
+    }
+
     /// The law, in segments of the size that the peer's SYN leads to.
     pub fn new_law(&self, config: &Config, syn: Option<&Segment>) -> Box<dyn CongestionControl> {
         let timestamps = config.timestamps && syn.is_none_or(|s| s.has_timestamps);
         let offered = syn.map(|s| u32::from(s.mss)).filter(|mss| *mss > 0).unwrap_or(self.mss);
         let context = Context {
-            mss: offered.min(self.mss).saturating_sub(if timestamps { TIMESTAMPS } else { 0 }).max(1),
+            mss: offered
+                .min(self.mss)
+                .min(self.path_mss)
+                .saturating_sub(if timestamps { TIMESTAMPS } else { 0 })
+                .max(1),
             initial_window: config.initial_window,
             initial_ssthresh: config.initial_ssthresh,
             flavour: config.flavour,

@@ -9,7 +9,6 @@ use cclab_algo::cc;
 
 /// Settings that Linux has and the endpoint does not need: no packet of one connection on an idle host depends on them.
 const IDLE: &[&str] = &[
-    "ip_no_pmtu_disc",
     "ip_local_port_range",
     "tcp_abort_on_overflow",
     "tcp_autocorking",
@@ -35,14 +34,7 @@ const IDLE: &[&str] = &[
 ];
 
 /// Settings that the endpoint has at this value only.
-const FIXED: &[(&str, &str)] = &[
-    ("tcp_mtu_probing", "0"),
-    ("tcp_notsent_lowat", "4294967295"),
-    ("tcp_retries2", "15"),
-    ("tcp_syn_linear_timeouts", "4"),
-    ("tcp_syn_retries", "6"),
-    ("tcp_synack_retries", "5"),
-];
+const FIXED: &[(&str, &str)] = &[("tcp_mtu_probing", "0"), ("tcp_retries2", "15"), ("tcp_syn_linear_timeouts", "4")];
 
 /// Queues that keep one connection's packets in order and for no time.
 const QUEUES: &[&str] = &["fq", "fq_codel", "mq", "noqueue", "pfifo", "pfifo_fast"];
@@ -69,7 +61,8 @@ impl Setup {
                 }
                 // A helper of the kernel's collection: sysctls by their files.
                 [file, settings @ ..] if file.ends_with("set_sysctls.py") => {
-                    for (file, value) in settings.iter().filter_map(|word| word.split_once('=')) {
+                    let mut settings = settings.iter().copied();
+                    while let Some((file, value)) = pair(&mut settings, &command) {
                         set.push((file.trim_start_matches("/proc/sys/").replace('/', "."), value.to_owned()));
                     }
                 }
@@ -118,7 +111,14 @@ impl Setup {
                 let number = hex.unwrap_or_else(|| value.parse());
                 self.fast_open = number.map_err(|_| format!("{key}: \"{value}\" is not a whole number"))?;
             }
-            _ if name.starts_with("net.core.") || name.starts_with("icmp_") || name.starts_with("tcp_keepalive_") => {}
+            _ if name.starts_with("net.core.") || name.starts_with("icmp_") => {}
+            "tcp_keepalive_time" => self.keep_alive.idle = within(key, value, 1, 32_767)?,
+            "tcp_keepalive_intvl" => self.keep_alive.interval = within(key, value, 1, 32_767)?,
+            "tcp_keepalive_probes" => self.keep_alive.probes = within(key, value, 1, 127)?,
+            "ip_no_pmtu_disc" => self.no_discovery = within(key, value, 0, 3)?,
+            "tcp_notsent_lowat" => self.not_sent_lowat = lowat(within(key, value, 0, u32::MAX)?),
+            "tcp_syn_retries" => self.config.syn_retries = within(key, value, 1, 127)?,
+            "tcp_synack_retries" => self.config.synack_retries = within(key, value, 0, 255)?,
             "tcp_fastopen_key" => {
                 self.fast_open_key =
                     cookie::key(value).ok_or_else(|| format!("{key}: \"{value}\" is not four words in hexadecimal"))?;
@@ -150,7 +150,7 @@ impl Setup {
     }
 
     fn route(&mut self, words: &[&str]) -> Result<(), String> {
-        // The lock of a metric concerns what a host learns of a path, and this learns nothing.
+        self.mtu_locked = words.windows(2).any(|pair| pair == ["mtu", "lock"]);
         let words: Vec<&str> = words.iter().copied().filter(|word| *word != "lock").collect();
         for pair in words.windows(2) {
             let [key, value] = pair else { continue };
@@ -168,6 +168,11 @@ impl Setup {
         }
         Ok(())
     }
+}
+
+/// Bytes not sent above which a write waits: the largest number is no bound.
+pub(super) fn lowat(value: u32) -> u64 {
+    if value == u32::MAX { u64::MAX } else { value.into() }
 }
 
 /// `$((…))` and `$[…]`, computed.

@@ -3,9 +3,10 @@
 use super::ast::{Call, Value};
 use super::buffer::{Buffer, Write};
 use super::cookie::{self, Key};
+use super::keepalive::KeepAlive;
 use super::setup::{
     FAST_OPEN_CLIENT, FAST_OPEN_CLIENT_NO_COOKIE, FAST_OPEN_LISTENERS, FAST_OPEN_SERVER, FAST_OPEN_SERVER_NO_COOKIE,
-    Setup,
+    HEADERS, Setup,
 };
 use super::world::{Connection, World, seconds};
 use crate::tcp::{Endpoint, FastOpen, State};
@@ -39,6 +40,11 @@ pub(super) struct Socket {
     pub user_timeout: Option<Duration>,
     /// IP_LOCAL_PORT_RANGE of one port.
     pub port: Option<i64>,
+    /// SO_KEEPALIVE; IP_MTU_DISCOVER.
+    pub keep_alive: Option<KeepAlive>,
+    pub discovers: Option<bool>,
+    /// SO_LINGER, in seconds.
+    linger: Option<u64>,
     /// TCP_FASTOPEN: SYNs may bring data.
     takes_data: bool,
     /// TCP_FASTOPEN_NO_COOKIE.
@@ -173,7 +179,7 @@ impl World<'_> {
                 if has_symbol(call, "NULL") && self.connection(fd).is_some_and(|c| c.has_data()) {
                     return Ok(Some(Err("EFAULT")));
                 }
-                Ok(self.read(fd, number(call, 2), waits))
+                Ok(self.read(fd, number(call, 2), waits, has_symbol(call, "MSG_PEEK")))
             }
             "write" | "send" | "sendto" if has_symbol(call, "NULL") => Ok(Some(Err("EFAULT"))),
             "write" | "send" | "sendto" | "sendmsg" | "writev" | "sendfile" => {
@@ -204,7 +210,7 @@ impl World<'_> {
             "epoll_ctl" => self.epoll_ctl(call).map(Some),
             "epoll_wait" => self.epoll_wait(call),
             "poll" => self.poll(call),
-            "close" => self.close(fd),
+            "close" => self.close(fd, first),
             "shutdown" => self.shutdown(call, fd),
             "ioctl" => self.ioctl(call, fd),
             "fcntl" => Ok(Some(Ok(self.fcntl(call, fd)))),
@@ -428,12 +434,13 @@ impl World<'_> {
         Some(Ok(accepted))
     }
 
-    pub(super) fn read(&mut self, fd: i64, most: i64, blocks: bool) -> Option<Returned> {
+    pub(super) fn read(&mut self, fd: i64, most: i64, blocks: bool, peeks: bool) -> Option<Returned> {
         let now = self.now;
         let Some(connection) = self.connection(fd) else { return Some(Err("ENOTCONN")) };
         let Some(endpoint) = &mut connection.endpoint else { return Some(Err("ENOTCONN")) };
         if endpoint.readable() > 0 || most == 0 {
-            return Some(Ok(endpoint.read(now, most.max(0) as u64) as i64));
+            let most = most.max(0) as u64;
+            return Some(Ok(if peeks { endpoint.readable().min(most) } else { endpoint.read(now, most) } as i64));
         }
         if let Some(error) = connection.take_error() {
             return Some(Err(error));
@@ -475,8 +482,25 @@ impl World<'_> {
         Ok(0)
     }
 
-    fn close(&mut self, fd: i64) -> Result<Option<Returned>, String> {
-        let now = self.now;
+    /// With SO_LINGER it resets the connection, or waits until the peer has everything.
+    fn close(&mut self, fd: i64, first: bool) -> Result<Option<Returned>, String> {
+        let (now, linger) = (self.now, self.sockets[&fd].linger);
+        if first {
+            self.begin_close(fd, now, linger == Some(0));
+        }
+        if let Some(seconds @ 1..) = linger {
+            let due = *self.poll_due.get_or_insert(now + Duration::from_secs(seconds));
+            let done = |c: &mut Connection| matches!(c.state(), State::Closed | State::FinWait2 | State::TimeWait);
+            if now < due && !self.connection(fd).is_none_or(done) {
+                return Ok(None);
+            }
+            self.poll_due = None;
+        }
+        self.sockets.remove(&fd);
+        Ok(Some(Ok(0)))
+    }
+
+    fn begin_close(&mut self, fd: i64, now: Time, resets: bool) {
         let listening = self.sockets[&fd].listening;
         // Who came and was not accepted is turned away (Linux `inet_csk_listen_stop`).
         for connection in self.connections.iter_mut().filter(|c| listening && c.listener == Some(fd) && !c.accepted) {
@@ -492,12 +516,13 @@ impl World<'_> {
             if connection.state() == State::SynSent {
                 // Nothing is open yet: the connection is forgotten (RFC 9293 §3.10.4).
                 connection.endpoint = None;
+            } else if let Some(endpoint) = connection.endpoint.as_mut().filter(|_| resets) {
+                endpoint.reset(now);
+                connection.shut = true;
             } else {
                 connection.end(now);
             }
         }
-        self.sockets.remove(&fd);
-        Ok(Some(Ok(0)))
     }
 
     fn shutdown(&mut self, call: &Call, fd: i64) -> Result<Option<Returned>, String> {
@@ -534,6 +559,7 @@ impl World<'_> {
         let value = list_number(call, 3).unwrap_or(0);
         let now = self.now;
         let no_client = self.setup.fast_open & FAST_OPEN_CLIENT == 0;
+        let default_lowat = self.setup.not_sent_lowat;
         match (option.as_str(), self.connection(fd)) {
             // A port is nobody else's here.
             (
@@ -543,8 +569,7 @@ impl World<'_> {
                 | "IP_FREEBIND"
                 | "IP_BIND_ADDRESS_NO_PORT"
                 | "TCP_INQ"
-                | "IP_TOS"
-                | "IP_MTU_DISCOVER",
+                | "IP_TOS",
                 _,
             ) => {}
             ("SO_ZEROCOPY", _) => self.socket_mut(fd).copies = value != 0,
@@ -553,7 +578,7 @@ impl World<'_> {
                 connection.notices.set_stamps(list_words(call, 3), written);
             }
             ("TCP_NOTSENT_LOWAT", Some(connection)) => {
-                connection.buffer.lowat = if value < 0 { u64::MAX } else { value as u64 };
+                connection.buffer.set_lowat(value as u32, default_lowat);
             }
             ("TCP_USER_TIMEOUT", connection) => {
                 let timeout = (value > 0).then(|| Duration::from_millis(value as u64));
@@ -570,8 +595,43 @@ impl World<'_> {
                 }
             }
             ("IP_LOCAL_PORT_RANGE", None) => self.socket_mut(fd).port = Some(value),
-            // Nothing is open that could be kept alive.
-            ("SO_KEEPALIVE" | "TCP_KEEPIDLE" | "TCP_KEEPINTVL" | "TCP_KEEPCNT", None) => {}
+            ("SO_KEEPALIVE" | "TCP_KEEPIDLE" | "TCP_KEEPINTVL" | "TCP_KEEPCNT", connection) => {
+                let allowed = match connection {
+                    Some(connection) => connection.set_keep_alive(now, option, value),
+                    None => {
+                        let default = self.setup.keep_alive;
+                        self.socket_mut(fd).keep_alive.get_or_insert(default).set(option, value)
+                    }
+                };
+                return Ok(if allowed { Ok(0) } else { Err("EINVAL") });
+            }
+            ("IP_MTU_DISCOVER", connection) => {
+                let word = list_words(call, 3);
+                let known = DISCOVERY.iter().position(|name| *name == word).map_or(value, |place| place as i64);
+                let discovers = match known {
+                    0 | 4 | 5 => false,
+                    1..=3 => true,
+                    _ => return Ok(Err("EINVAL")),
+                };
+                match connection {
+                    Some(connection) => connection.discovers = discovers,
+                    None => self.socket_mut(fd).discovers = Some(discovers),
+                }
+            }
+            ("SO_LINGER", _) => {
+                let text = if let Some(Value::Text(text)) = call.args.get(3) { text } else { "" };
+                let number = |name| field(text, name).and_then(|value| value.parse::<u64>().ok());
+                let (Some(on), Some(seconds)) = (number("onoff"), number("linger")) else {
+                    return Err("SO_LINGER: expected {onoff=1, linger=0}".to_owned());
+                };
+                self.socket_mut(fd).linger = (on != 0).then_some(seconds);
+            }
+            ("TCP_SYNCNT", None) => {
+                if !(1..=127).contains(&value) {
+                    return Ok(Err("EINVAL"));
+                }
+                self.begin_with(fd, |setup, value| setup.set_syn_retries(value as u32), value);
+            }
             ("TCP_NODELAY", connection) => {
                 if let Some(connection) = connection {
                     connection.buffer.nagle = value == 0;
@@ -636,6 +696,8 @@ impl World<'_> {
             return Err("getsockopt: expected the name of an option as third argument".to_owned());
         };
         let (mss, own_mss) = (self.setup.mss(), self.sockets[&fd].mss);
+        let path_mtu = self.path_mtu().unwrap_or(mss + HEADERS);
+        let keep_alive = self.sockets[&fd].keep_alive.unwrap_or(self.setup.keep_alive);
         let connection = self.connection(fd);
         let actual = match (option.as_str(), connection) {
             ("SO_ERROR", Some(connection)) => match connection.take_error() {
@@ -650,7 +712,12 @@ impl World<'_> {
             ("SO_SNDBUF", Some(connection)) if connection.buffer.limit().is_some() => {
                 connection.buffer.limit().map_or(0, |limit| limit as i64)
             }
-            ("TCP_NOTSENT_LOWAT", Some(connection)) => i64::from(connection.buffer.lowat as u32),
+            ("TCP_NOTSENT_LOWAT", Some(connection)) => i64::from(connection.buffer.asked_lowat()),
+            ("IP_MTU", Some(_)) => i64::from(path_mtu),
+            (name, connection) if keep_alive.get(name).is_some() => {
+                let keep_alive = connection.map_or(keep_alive, |connection| connection.keep_alive);
+                keep_alive.get(name).expect("it has a value")
+            }
             ("TCP_USER_TIMEOUT", Some(connection)) => {
                 connection.user_timeout.map_or(0, |timeout| (timeout.0 / 1_000_000) as i64)
             }
@@ -769,8 +836,27 @@ const CALLS: &[&str] = &[
 ];
 
 /// The flags of calls that mean something here.
-const FLAGS: &[&str] =
-    &["MSG_DONTWAIT", "MSG_EOR", "MSG_ERRQUEUE", "MSG_FASTOPEN", "MSG_MORE", "MSG_NOSIGNAL", "MSG_ZEROCOPY"];
+const FLAGS: &[&str] = &[
+    "MSG_DONTWAIT",
+    "MSG_EOR",
+    "MSG_ERRQUEUE",
+    "MSG_FASTOPEN",
+    "MSG_MORE",
+    "MSG_NOSIGNAL",
+    "MSG_PEEK",
+    "MSG_TRUNC",
+    "MSG_ZEROCOPY",
+];
+
+/// The values of IP_MTU_DISCOVER.
+const DISCOVERY: &[&str] = &[
+    "IP_PMTUDISC_DONT",
+    "IP_PMTUDISC_WANT",
+    "IP_PMTUDISC_DO",
+    "IP_PMTUDISC_PROBE",
+    "IP_PMTUDISC_INTERFACE",
+    "IP_PMTUDISC_OMIT",
+];
 
 pub(super) fn number(call: &Call, index: usize) -> i64 {
     match call.args.get(index) {

@@ -86,10 +86,7 @@ fn times_are_packetdrills() {
 fn nothing_is_ignored_without_a_word() {
     for (more, what) in [
         ("+0 send(3, ..., 10, MSG_OOB) = 10", "MSG_OOB of send"),
-        (
-            "+0 setsockopt(3, SOL_SOCKET, SO_LINGER, {onoff=1, linger=0}, 8) = 0",
-            "setsockopt SO_LINGER on an open connection",
-        ),
+        ("+0 setsockopt(3, SOL_TCP, TCP_LINGER2, [5], 4) = 0", "setsockopt TCP_LINGER2 on an open connection"),
         ("+0 getsockopt(3, SOL_SOCKET, SO_SNDBUF, [1], [4]) = 0", "getsockopt SO_SNDBUF"),
         ("+0 splice(3, 0, 4, 0, 10, 0) = 10", "the system call splice"),
         ("+0 `sysctl -q net.ipv4.tcp_foo=1`", "the sysctl net.ipv4.tcp_foo"),

@@ -5,6 +5,7 @@ use super::ast::{Event, Packet, Point, Script, What, When};
 use super::buffer::Buffer;
 use super::compare::{self, Stamps};
 use super::expr::Statement;
+use super::keepalive::KeepAlive;
 use super::notify::{Interest, Notices};
 use super::setup::{HEADERS, Setup, TIMESTAMPS};
 use super::socket::{Pending, Socket};
@@ -17,6 +18,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Steps of the endpoint without which no script ends; more is an endless loop.
 const MAX_STEPS: u32 = 1_000_000;
+
+/// The smallest path MTU that is believed, and for how long a host remembers it (Linux `min_pmtu`, `mtu_expires`).
+const MIN_PATH_MTU: u32 = 552;
+const REMEMBERED: Duration = Duration::from_secs(600);
 
 /// Plays a script to its end or to its first difference.
 pub(super) fn play(script: &Script, notes: &mut Vec<String>) -> Result<(), Failure> {
@@ -69,7 +74,13 @@ pub(super) struct Connection {
     pub(super) limited_by_buffer: Duration,
     /// TCP_USER_TIMEOUT, and since when nothing more is acknowledged.
     pub(super) user_timeout: Option<Duration>,
-    stalled: Option<(Time, u64)>,
+    pub(super) stalled: Option<(Time, u64)>,
+    /// Probes of a silent peer or of a closed window since it was last heard of; when that was.
+    pub(super) probes: u32,
+    pub(super) heard: Time,
+    pub(super) keep_alive: KeepAlive,
+    /// What the network says of packets that are too long counts (IP_MTU_DISCOVER).
+    pub(super) discovers: bool,
     /// What the network or a timeout ended it with.
     pub(super) failed: Option<&'static str>,
     /// The port that it was bound to, and when it became free to be waited out.
@@ -107,6 +118,8 @@ pub(super) struct World<'a> {
     sent: VecDeque<(Time, Segment)>,
     /// How many of `sent` were there when the script's last packet or call, which closed, began.
     before_close: Option<usize>,
+    /// The smallest MTU that the network has told, and when.
+    path_mtu: Option<(Time, u32)>,
     /// What is known of the peer for Fast Open: its cookie and its MSS.
     pub(super) acquainted: Option<(Cookie, u32)>,
     /// What the script's code has assigned.
@@ -131,6 +144,7 @@ impl<'a> World<'a> {
             last: None,
             sent: VecDeque::new(),
             before_close: None,
+            path_mtu: None,
             acquainted: None,
             variables: BTreeMap::new(),
             steps: 0,
@@ -346,14 +360,29 @@ impl<'a> World<'a> {
                 endpoint.reconfigure(fits).expect("it cannot fail");
                 endpoint.retry(now);
             }
-            (_, Some(_)) if !opens => {
-                return Err("not supported: a path MTU that shrinks under an open connection".to_owned());
+            (State::SynReceived, _) if !endpoint.fast_opened() => {
+                if matches!(code, "net_unreachable" | "host_unreachable" | "") {
+                    connection.endpoint = None;
+                }
             }
-            (State::SynReceived, _) if !endpoint.fast_opened() => connection.endpoint = None,
+            (_, Some(mtu)) => {
+                let told = mtu > 0 && !self.setup.mtu_locked && self.setup.no_discovery != 2;
+                let mtu = mtu.max(MIN_PATH_MTU);
+                if told && connection.discovers {
+                    endpoint.on_path_mtu(now, mtu);
+                    let known = self.path_mtu.filter(|(since, _)| now < *since + REMEMBERED);
+                    self.path_mtu = Some((now, known.map_or(mtu, |(_, before)| before.min(mtu))));
+                }
+            }
             (State::SynSent | State::SynReceived, _) => connection.fail(now, error),
             _ => {}
         }
         self.settle()
+    }
+
+    /// The MTU of the path, as far as the network has told it of late.
+    pub(super) fn path_mtu(&self) -> Option<u32> {
+        self.path_mtu.filter(|(since, _)| self.now < *since + REMEMBERED).map(|(_, mtu)| mtu)
     }
 
     /// The host's answer to a packet that no connection takes (RFC 9293 §3.10.7.1).
@@ -369,11 +398,16 @@ impl<'a> World<'a> {
         });
         let mut setup = self.setup.clone();
         self.sockets[&fd].prepare(&mut setup)?;
+        let path_mtu = self.path_mtu();
+        setup.path_mss = path_mtu.map_or(u32::MAX, |mtu| mtu - HEADERS);
         let config = setup.config();
         let law = setup.new_law(&config, syn.as_ref());
         let mut endpoint =
             if listens { Endpoint::listen(config, law) } else { Endpoint::connect(config, law, self.now) };
         endpoint.set_auto_read(false);
+        if let Some(mtu) = path_mtu {
+            endpoint.on_path_mtu(self.now, mtu);
+        }
         if let Some(fast) = fast {
             endpoint.set_fast_open(fast);
         }
@@ -386,7 +420,12 @@ impl<'a> World<'a> {
             reset: false,
             shut: false,
             read_shut: false,
-            buffer: Buffer::new(self.sockets[&fd].send_buffer, self.setup.write_memory, setup.config().nagle),
+            buffer: Buffer::new(
+                self.sockets[&fd].send_buffer,
+                self.setup.write_memory,
+                setup.config().nagle,
+                self.setup.not_sent_lowat,
+            ),
             notices: Notices::default(),
             wakes: 0,
             told: (State::Closed, 0),
@@ -399,6 +438,10 @@ impl<'a> World<'a> {
             limited_by_buffer: Duration::ZERO,
             user_timeout: self.sockets[&fd].user_timeout,
             stalled: None,
+            probes: 0,
+            heard: self.now,
+            keep_alive: self.sockets[&fd].keep_alive.unwrap_or(self.setup.keep_alive),
+            discovers: self.sockets[&fd].discovers.unwrap_or(self.setup.no_discovery != 1),
             failed: None,
             port: self.sockets[&fd].port,
             ended: None,
@@ -521,7 +564,7 @@ impl<'a> World<'a> {
                         let values = if values.is_empty() { values } else { format!(" ({values})") };
                         return Err(format!("assert {text}: {message}{values}"));
                     }
-                    Err(message) => return Err(format!("assert {text}: {message}; known: {NAMES}")),
+                    Err(message) => return Err(format!("not supported: assert {text}: {message}; known: {NAMES}")),
                     Ok(0.0) => return Err(format!("assert {text}: {}", condition.values_of_names(&known))),
                     Ok(_) => {}
                 },
@@ -570,6 +613,9 @@ impl<'a> World<'a> {
             "rttvar" => micros(info.rttvar),
             "min_rtt" => info.min_rtt.map_or(f64::from(u32::MAX), micros),
             "rto" => micros(info.rto),
+            "probes" => f64::from(connection.probes),
+            // Until one has come what everybody takes (RFC 9293 §3.7.1).
+            "rcv_mss" => f64::from(endpoint.full_segment().max(536.min(endpoint.mss())).min(self.setup.peer_segment)),
             "backoff" | "retransmits" => f64::from(info.backoff),
             "unacked" => f64::from(info.packets_out),
             "sacked" => f64::from(info.sacked_out),
@@ -634,7 +680,7 @@ impl Connection {
     /// When it wants to be woken: the endpoint, what a cork holds back, the end of the application's patience.
     fn next_timer(&self) -> Time {
         let Some(endpoint) = &self.endpoint else { return Time::NEVER };
-        endpoint.next_timer().min(self.buffer.due).min(self.gives_up())
+        endpoint.next_timer().min(self.buffer.due).min(self.gives_up()).min(self.keep_alive.due)
     }
 
     /// When TCP_USER_TIMEOUT ends it (RFC 5482; Linux `tcp_write_timeout`).
@@ -647,6 +693,9 @@ impl Connection {
         if now >= self.gives_up() {
             return self.fail(now, "ETIMEDOUT");
         }
+        if now >= self.keep_alive.due {
+            self.on_keep_alive(now);
+        }
         if now >= self.buffer.due {
             self.buffer.due = Time::NEVER;
             self.release(now, false);
@@ -657,9 +706,10 @@ impl Connection {
     }
 
     /// The connection is no more, and the application will hear why.
-    fn fail(&mut self, now: Time, error: &'static str) {
+    pub(super) fn fail(&mut self, now: Time, error: &'static str) {
         self.failed = Some(error);
         self.stalled = None;
+        self.keep_alive.due = Time::NEVER;
         self.wakes += 1;
         if let Some(endpoint) = &mut self.endpoint {
             endpoint.fail(now);
@@ -680,7 +730,11 @@ impl Connection {
                 self.own_syn.get_or_insert(segment);
             }
             let una = self.endpoint.as_ref().map_or(0, |endpoint| endpoint.info().snd_una);
-            if segment.retransmission && self.stalled.is_none_or(|(_, from)| from != una) {
+            let probe = segment.len == 0 && segment.flags == Flags::ACK && segment.seq + 1 == una;
+            self.probes += u32::from(probe);
+            // A closed window counts as silence, too (Linux `icsk_probes_tstamp`).
+            let waits = segment.retransmission || probe && self.unacked() > 0;
+            if waits && self.stalled.is_none_or(|(_, from)| from != una) {
                 self.stalled = Some((now, una));
             }
             if self.endpoint.as_ref().is_some_and(|endpoint| endpoint.state() == State::TimeWait) {
@@ -728,7 +782,7 @@ const READ_LATER: &[&str] = &[
 
 /// The names that a failing assertion offers.
 const NAMES: &str = "tcpi_snd_cwnd, tcpi_snd_ssthresh, tcpi_snd_mss, tcpi_rtt, tcpi_rttvar, tcpi_min_rtt, tcpi_rto, \
-    tcpi_backoff, tcpi_retransmits, tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans, tcpi_total_retrans, \
+    tcpi_backoff, tcpi_probes, tcpi_rcv_mss, tcpi_retransmits, tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans, tcpi_total_retrans, \
     tcpi_delivered_ce, tcpi_received_ce, tcpi_{delivered,received}_{e0,e1,ce}_bytes, tcpi_reordering, tcpi_delivered, tcpi_busy_time, tcpi_rwnd_limited, tcpi_sndbuf_limited, tcpi_last_data_recv, \
     tcpi_notsent_bytes, tcpi_snd_wnd, tcpi_bytes_received, tcpi_pacing_rate, tcpi_delivery_rate, tcpi_bytes_acked, tcpi_bytes_sent, \
     tcpi_data_segs_out, tcpi_options, \

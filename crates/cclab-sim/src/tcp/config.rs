@@ -140,6 +140,11 @@ pub struct Config {
     pub no_ssthresh_metrics_save: bool,
     /// What is remembered of the peer.
     pub metrics: Option<Metrics>,
+    /// How often a SYN, and a SYN-ACK, goes again before the connection is given up (Linux `tcp_syn_retries`, beside those that are a
+    /// second apart, and `tcp_synack_retries`).
+    pub syn_retries: u32,
+    /// See `syn_retries`.
+    pub synack_retries: u32,
     /// Initial window, in segments.
     pub initial_window: u32,
     /// Initial slow-start threshold, in bytes.
@@ -221,6 +226,8 @@ impl Config {
             no_metrics_save: true,
             no_ssthresh_metrics_save: true,
             metrics: None,
+            syn_retries: 6,
+            synack_retries: 5,
             initial_window: 10,
             initial_ssthresh: None,
             receive_buffer: 256 << 20,

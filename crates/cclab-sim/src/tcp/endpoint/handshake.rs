@@ -13,12 +13,6 @@ use cclab_algo::{Duration, Time};
 /// Linux sends the first SYN retransmissions a second apart, then backs off (`tcp_syn_linear_timeouts`).
 const LINEAR_TIMEOUTS: u32 = 4;
 
-/// SYN retransmissions with back-off before giving up (Linux `tcp_syn_retries`); the linear ones come on top.
-const SYN_RETRIES: u32 = 6;
-
-/// SYN-ACK retransmissions before giving up (Linux `tcp_synack_retries`).
-const SYNACK_RETRIES: u32 = 5;
-
 /// Window-scale shifts are at most 14 (RFC 7323 §2.3).
 pub(super) const MAX_SCALE: u32 = 14;
 
@@ -26,7 +20,7 @@ pub(super) const MAX_SCALE: u32 = 14;
 const DEFAULT_MSS: u32 = 536;
 
 /// Bytes of every segment that the timestamp option takes, padding included.
-const TIMESTAMPS: u32 = 12;
+pub(super) const TIMESTAMPS: u32 = 12;
 
 /// Where the handshake stands.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +98,8 @@ impl Endpoint {
             shake.first_timestamp = timestamp(now);
         }
         let first = reply && !std::mem::replace(&mut shake.replied, reply);
-        shake.deadline = now + backed_off(config.rto.initial, shake.retransmissions, config.flavour, reply);
+        let timeout = backed_off(config.rto.initial, shake.retransmissions, config.flavour, reply);
+        shake.deadline = now + timeout.min(config.rto.max);
         let timestamps = if reply { shake.timestamps } else { config.timestamps };
         let sack_permitted = if reply { shake.sack } else { config.sack };
         let offer_scale = config.window_scaling && (!reply || shake.peer_scale.is_some());
@@ -160,8 +155,9 @@ impl Endpoint {
         shake.deadline = Time::NEVER;
         shake.retransmissions += 1;
         let reply = self.state == State::SynReceived;
-        let linear = linear_timeouts(self.snd.config().flavour, reply);
-        let retries = if reply { SYNACK_RETRIES } else { SYN_RETRIES + linear };
+        let config = self.snd.config();
+        let linear = linear_timeouts(config.flavour, reply);
+        let retries = if reply { config.synack_retries } else { config.syn_retries + linear };
         if shake.retransmissions > retries {
             self.state = State::Closed;
         } else {
@@ -224,7 +220,7 @@ impl Endpoint {
         let own = offered_mss(config);
         let peer = if segment.mss == 0 { DEFAULT_MSS } else { u32::from(segment.mss) };
         let options = if shake.timestamps { TIMESTAMPS } else { 0 };
-        self.snd.set_mss(peer.min(own).saturating_sub(options).max(1));
+        self.snd.set_mss(peer.min(own).min(self.snd.path_mss()).saturating_sub(options).max(1));
     }
 
     /// The peer repeats its SYN or SYN-ACK: ours was lost. Or both opened at once, and this acknowledges our SYN.

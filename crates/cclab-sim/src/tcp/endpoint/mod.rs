@@ -479,6 +479,28 @@ impl Endpoint {
         }
         self.snd.retry(now);
     }
+    /// The path takes packets of `mtu` bytes and no longer ones (RFC 1191): segments shrink, and what is too long goes again.
+    pub fn on_path_mtu(&mut self, now: Time, mtu: u32) {
+        /// Headers of IPv4 and TCP.
+        const HEADERS: u32 = 40;
+        let longest = mtu.saturating_sub(HEADERS).max(1);
+        let timestamps = if self.handshake.timestamps { handshake::TIMESTAMPS } else { 0 };
+        let option = self.rcv.marks.style == Style::Accurate && self.snd.saw_option();
+        let options = timestamps + if option { self.rcv.marks.option_bytes() } else { 0 };
+        self.snd.on_path_mss(now, longest, longest.saturating_sub(options).max(1));
+    }
+    /// Asks a silent peer whether it is there: an old empty segment, which it has to answer (RFC 9293 §3.8.4, as Linux).
+    pub fn ask(&mut self, now: Time) {
+        self.snd.stats.acks_sent += 1;
+        let out = Outgoing { seq: self.snd.una() - 1, ..Outgoing::default() };
+        let mut probe = Segment::default();
+        self.segment(now, out, Flags::ACK | self.rcv.marks.flags(), self.snd.codepoint(&out), &mut probe);
+        self.early = Some(Box::new(probe));
+    }
+    /// The longest segment that has come.
+    pub fn full_segment(&self) -> u32 {
+        self.rcv.full_segment()
+    }
     /// Retransmission timeouts since anything was last acknowledged.
     pub fn timeouts_in_a_row(&self) -> u32 {
         self.snd.timeouts_in_a_row()

@@ -9,6 +9,7 @@ use super::sender::Rtt;
 use crate::wire::ecn::CE;
 use crate::wire::{Echo, Flags, SackBlocks, Segment};
 use cclab_algo::cc::{Feedback, drai};
+use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -140,7 +141,21 @@ impl Receiver {
 
     /// Whether any of `segment` lies in the window (RFC 9293 §3.10.7.4, with the edges joined as Linux does).
     pub fn in_window(&self, segment: &Segment) -> bool {
-        segment.end() >= self.rcv_nxt && segment.seq <= self.right_edge
+        segment.end() >= self.rcv_nxt && (segment.end() <= self.right_edge || self.overlaps(segment))
+    }
+
+    /// Whether a segment that ends beyond the window is taken: by RFC 9293 what of it lies within; by Linux all of it, if the
+    /// application has read what there was, or nothing of it (6.17, `tcp_sequence`).
+    #[cold]
+    fn overlaps(&self, segment: &Segment) -> bool {
+        segment.seq <= self.right_edge && (self.trims() || self.unread == 0 || segment.len == 0)
+    }
+    fn trims(&self) -> bool {
+        self.config.flavour == Flavour::Paper
+    }
+    /// The longest segment that has come.
+    pub fn full_segment(&self) -> u32 {
+        self.full_segment
     }
 
     /// RFC 7323 §4.3 (2): remember the timestamp of the segment that holds the left edge of what was last
@@ -168,7 +183,14 @@ impl Receiver {
         if segment.flags.has(Flags::FIN) {
             self.fin_end = Some(segment.end());
         }
-        let (start, end) = (segment.seq, segment.end().min(self.right_edge.max(self.rcv_nxt)));
+        let (start, mut end) = (segment.seq, segment.end());
+        if end > self.right_edge {
+            if self.trims() {
+                end = self.right_edge.max(self.rcv_nxt);
+            }
+            // A FIN behind a closed window would come again and again.
+            self.ack_now |= segment.len == 0;
+        }
         if end <= self.rcv_nxt {
             self.on_duplicate(start, segment.end());
         } else if start <= self.rcv_nxt {
@@ -350,7 +372,7 @@ impl Receiver {
     /// The application has read from a buffer that grows: an ACK if that doubles what is left of the window.
     fn on_read(&mut self, now: Time, taken: u64) {
         let (waiting, ahead, unread, unit) = (self.waiting(), self.ahead(), self.unread, 1 << self.scale);
-        let (read, left) = (self.rcv_nxt - self.unread, self.right_edge - self.rcv_nxt);
+        let (read, left) = (self.rcv_nxt - self.unread, self.right_edge.saturating_sub(self.rcv_nxt));
         let Some(Tuning { rtt, moderation: Some(moderation), .. }) = self.tuning.as_deref_mut() else { return };
         moderation.on_read(now, rtt.get(), read, unread, ahead);
         self.ack_now |= taken > 0 && moderation.opens(left, waiting, unit);
@@ -474,7 +496,7 @@ impl Receiver {
         let mut edge = (self.rcv_nxt + free).max(self.right_edge);
         let moved = edge - self.right_edge;
         if moved > 0 && moved < u64::from(self.mss) && self.is_little(moved) {
-            edge = self.right_edge;
+            edge = self.right_edge.max(self.rcv_nxt);
         }
         let field = ((edge - self.rcv_nxt + unit) >> self.scale).min(65_535);
         self.right_edge = self.right_edge.max(self.rcv_nxt + (field << self.scale));

@@ -310,13 +310,15 @@ fn hostile_path(seed: u64, hostile: u64) -> impl FnMut(usize, &Segment) -> Verdi
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the path does to segments, every byte arrives exactly once and the connection closes, in
-    /// bounded time; the scoreboard's sums are right after every step (`check_all`).
+    /// Whatever the path does to segments, and where it comes to take shorter ones only, every byte arrives exactly once and
+    /// the connection closes, in bounded time; the scoreboard's sums are right after every step (`check_all`).
     #[test]
     fn every_transfer_completes(
         seed: u64,
         recovery in 0..ALL.len(),
-        flags in 0_u32..1 << 9,
+        flags in 0_u32..1 << 10,
+        shrinks in 0_u64..2000,
+        mtu in 552_u32..1100,
         segments in 1_u64..150,
         odd in 0_u64..1000,
         hostile in 0_u64..120,
@@ -344,7 +346,16 @@ proptest! {
             end.write(START, bytes);
             end.close(START);
         }
-        pipe.run(at(3600.0), &mut hostile_path(seed, hostile));
+        let mut path = hostile_path(seed, hostile);
+        let longest = if flag(9) { mtu - 40 } else { u32::MAX };
+        if flag(9) {
+            pipe.run(START + ms(shrinks), &mut path);
+            pipe.ends[0].on_path_mtu(pipe.now, mtu);
+        }
+        pipe.run(at(3600.0), &mut |side, segment| {
+            assert!(side == 1 || segment.len <= longest, "{segment:?} of {longest}");
+            path(side, segment)
+        });
         for end in &pipe.ends {
             prop_assert_eq!(end.stats().bytes_received, bytes, "{:?}", end.info());
             // An end whose last ACKs were lost until the other's TIME-WAIT was over never learns of its success.

@@ -97,6 +97,17 @@ impl Episode {
         self.dupacks = 0;
     }
 
+    /// Something is to be sent again that congestion is not the reason for; the window admits it or not.
+    pub fn enter_resend(&mut self, nxt: u64) {
+        if self.phase != Phase::Loss {
+            self.phase = Phase::Loss;
+            self.high_seq = nxt;
+            self.undo.forget();
+        }
+        self.force = false;
+        self.dupacks = 0;
+    }
+
     /// New data went out in between: the episode lasts until that is acknowledged (RFC 5682 §2.1 step 2b).
     pub fn extend(&mut self, nxt: u64) {
         self.high_seq = nxt;

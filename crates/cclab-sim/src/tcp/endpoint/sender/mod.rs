@@ -18,6 +18,7 @@ mod law;
 mod marking;
 mod outbox;
 mod pacing;
+mod path_mtu;
 mod probe;
 mod prr;
 mod quick_start;
@@ -73,6 +74,8 @@ pub(super) struct Sender {
     persist: Persist,
     /// Payload bytes of a full segment, as far as negotiated.
     mss: u32,
+    /// What the path is known to take of a segment, options included.
+    path_mss: u32,
     /// The connection is established and the sender does not stand by: data may flow.
     open: bool,
     /// SACK is agreed on and recovery uses it.
@@ -165,6 +168,7 @@ impl Sender {
         }
         Sender {
             mss: config.mss,
+            path_mss: u32::MAX,
             open: false,
             use_sack: false,
             timestamps: false,
@@ -232,6 +236,9 @@ impl Sender {
     }
     pub fn nxt(&self) -> u64 {
         self.window.nxt()
+    }
+    pub fn una(&self) -> u64 {
+        self.window.una()
     }
     pub fn mss(&self) -> u64 {
         u64::from(self.mss)
@@ -711,7 +718,7 @@ impl Sender {
             rttvar: rtt.rttvar(),
             min_rtt: Some(rtt.min_rtt()).filter(|&min| min > Duration::ZERO),
             rto: rtt.rto(),
-            backoff: rtt.backoff(),
+            backoff: rtt.backoff().max(self.persist.probes()),
             bytes_in_flight: self.in_flight(),
             packets_out: board.out().segments,
             sacked_out: if self.use_sack { board.sacked().segments } else { without_sack },

@@ -66,6 +66,10 @@ impl Persist {
     pub fn is_due(&self) -> bool {
         self.due
     }
+    /// How many were due in a row.
+    pub fn probes(&self) -> u32 {
+        self.probes
+    }
     /// The window is open.
     pub fn end(&mut self) {
         *self = Persist::default();

@@ -112,6 +112,12 @@ impl Rack {
         self.again.push_back((i, order));
     }
 
+    /// The segments have other numbers.
+    pub fn renumber(&mut self, board: &Scoreboard) {
+        self.again = board.retransmissions().into();
+        self.cursor = 0;
+    }
+
     /// Loss marks were taken back: everything is to be looked at again.
     pub fn start_over(&mut self) {
         self.cursor = 0;

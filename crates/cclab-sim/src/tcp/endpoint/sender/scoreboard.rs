@@ -355,15 +355,21 @@ impl Scoreboard {
 
     /// Takes in a segment sent for the first time: `len` of sequence space from `seq` on, a FIN included.
     pub fn transmit(&mut self, seq: u64, len: u32, fin: bool, now: Time, rate: Stamp) {
-        if self.tail - self.head == self.ring.len() as u64 {
-            self.grow();
-        }
         if self.is_empty() {
             self.seq = seq;
         }
         self.transmissions += 1;
-        let place = self.place(self.tail);
-        self.ring[place] = Record::new(seq as u32, if fin { len | FIN } else { len }, now, self.transmissions, rate);
+        let len_and_fin = if fin { len | FIN } else { len };
+        self.push(Record::new(seq as u32, len_and_fin, now, self.transmissions, rate));
+    }
+
+    #[inline(always)]
+    fn push(&mut self, record: Record) {
+        if self.tail - self.head == self.ring.len() as u64 {
+            self.grow();
+        }
+        let (place, len) = (self.place(self.tail), record.len());
+        self.ring[place] = record;
         self.bytes += u64::from(len);
         self.pipe += u64::from(len);
         self.tail += 1;
@@ -383,6 +389,87 @@ impl Scoreboard {
             self.note_track(i);
         }
         self.get(i)
+    }
+
+    /// Cuts what is longer than `mss` payload bytes and was not SACKed, neighbours together, and marks it lost: the path does not
+    /// take it. Whether there was any.
+    #[cold]
+    pub fn cut(&mut self, mss: u32) -> bool {
+        let payload = |record: &Record| record.len() - u32::from(record.len & FIN != 0);
+        let old: Vec<(Record, [bool; 3], Track)> = (self.head..self.tail)
+            .map(|i| {
+                let marks = [self.is_sacked(i), self.is_lost(i), self.is_retransmitted(i)];
+                (self.ring[self.place(i)], marks, self.track(i))
+            })
+            .collect();
+        let long = |(record, marks, _): &(Record, [bool; 3], Track)| payload(record) > mss && !marks[0];
+        if !old.iter().any(long) {
+            return false;
+        }
+        (self.tail, self.bytes, self.pipe) = (self.head, 0, 0);
+        let (capacity, marked_lost) = (self.ring.len(), self.marked_lost());
+        *self.marks() = Marks { bits: no_bits(capacity), marked_lost, ..Marks::default() };
+        let mut rest = old.as_slice();
+        while let Some((record, [sacked, lost, again], track)) = rest.first() {
+            let run = rest.iter().take_while(|segment| long(segment)).count();
+            if run == 0 {
+                let i = self.push_again(*record, *track);
+                if *sacked {
+                    self.mark_sacked(i);
+                }
+                if *lost {
+                    self.mark(Mark::Lost, i);
+                }
+                if *again {
+                    self.mark(Mark::Again, i);
+                }
+                rest = &rest[1..];
+                continue;
+            }
+            let (these, others) = rest.split_at(run);
+            rest = others;
+            let fin = these[run - 1].0.len & FIN;
+            let mut left: u32 = these.iter().map(|(record, ..)| payload(record)).sum();
+            let (start, mut seq, mut k) = (record.seq, record.seq, 0);
+            while left > 0 {
+                let len = left.min(mss);
+                left -= len;
+                while k + 1 < run && these[k + 1].0.seq.wrapping_sub(start) <= seq.wrapping_sub(start) {
+                    k += 1;
+                }
+                let (record, [_, lost, _], track) = these[k];
+                let fin = if left == 0 { fin } else { 0 };
+                let len_and_flags = (len + u32::from(fin != 0)) | fin | record.len & (AGAIN | LIMITED);
+                let i = self.push_again(Record { seq, len: len_and_flags, ..record }, track);
+                if lost {
+                    self.mark(Mark::Lost, i);
+                } else {
+                    self.mark_lost(i);
+                }
+                seq = seq.wrapping_add(len);
+            }
+        }
+        true
+    }
+
+    /// Takes in a segment as it was; its number.
+    fn push_again(&mut self, record: Record, track: Track) -> u64 {
+        self.push(record);
+        let i = self.tail - 1;
+        let place = self.place(i);
+        if let Some(tracks) = &mut self.tracks {
+            tracks.ring[place] = track;
+        }
+        i
+    }
+
+    /// What was sent again and is in flight, in the order in which it left: segment and number of the transmission.
+    #[cold]
+    pub fn retransmissions(&self) -> Vec<(u64, u64)> {
+        let again = (self.head..self.tail).filter(|&i| self.is_retransmitted(i));
+        let mut again: Vec<_> = again.map(|i| (i, self.get(i).order)).collect();
+        again.sort_by_key(|(_, order)| *order);
+        again
     }
 
     /// Everything was sent so much later.
