@@ -184,7 +184,7 @@ fn assertions_show_the_values() {
     assert_eq!((line, message.as_str()), (Some(7), "assert tcpi_snd_cwnd == 11: tcpi_snd_cwnd = 10"));
     let (_, message) = report("+0 %{ assert tcpi_cwnd == 10 }%\n");
     assert!(
-        message.starts_with("assert tcpi_cwnd == 10: tcpi_cwnd is not known here; known: tcpi_snd_cwnd"),
+        message.starts_with("not supported: assert tcpi_cwnd == 10: tcpi_cwnd is not known here; known: tcpi_snd_cwnd"),
         "{message}"
     );
     for (more, expected) in [
