@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cclab import Scenario, metrics, stats
 from cclab.analysis.plots import Chart, look, styled, thin
@@ -58,9 +59,14 @@ def run(context: Context) -> Findings:
     reduced = context.run(jobs, summary, keep="highspeed/4")
     rows = [{**vars(cell), "seed": seed, **row} for (cell, seed), row in zip(planned, reduced, strict=True)]
     runs = with_friendliness(pl.DataFrame(rows, infer_schema_length=None))
-    traced = [cell for cell in cells if cell.part == "fairness" and cell.rtt_ms == most_traced(cells)]
-    traces = context.run([(scenario(about, cell), 1) for cell in traced], trace, keep="highspeed-trace/1")
-    return findings(context, runs, {c.algorithm: pl.DataFrame(t) for c, t in zip(traced, traces, strict=True)})
+    of = sorted({cell.rtt_ms for cell in cells if cell.part == "fairness"})
+    traced = [cell for cell in cells if cell.part == "fairness" and cell.rtt_ms == of[len(of) // 2]]
+    reduced = context.run([(scenario(about, cell), 1) for cell in traced], trace, keep="highspeed-trace/1")
+    traces = [
+        pl.DataFrame(of).with_columns(algorithm=pl.lit(cell.algorithm), rtt_ms=cell.rtt_ms)
+        for cell, of in zip(traced, reduced, strict=True)
+    ]
+    return findings(context, runs, pl.concat(traces, how="diagonal") if traces else pl.DataFrame())
 
 
 # --- What is run -----------------------------------------------------------------------------------------------------
@@ -211,12 +217,6 @@ def trace(result: Result) -> dict[str, list[float]]:
     }
 
 
-def most_traced(cells: Iterable[Cell]) -> int:
-    """The RTT in the middle of those of 4.2, at which windows and rates are drawn over time."""
-    of = sorted({cell.rtt_ms for cell in cells if cell.part == "fairness"})
-    return of[len(of) // 2] if of else 0
-
-
 def with_friendliness(runs: pl.DataFrame) -> pl.DataFrame:
     """Adds what compares flows and runs: fairness ratio, Reno's goodput over that beside Reno with the same seed, and the rest."""
     same = [*(name for name in Cell.__dataclass_fields__ if name != "algorithm"), "seed"]
@@ -242,7 +242,7 @@ def with_friendliness(runs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def findings(context: Context, runs: pl.DataFrame, traces: dict[str, pl.DataFrame]) -> Findings:
+def findings(context: Context, runs: pl.DataFrame, traces: pl.DataFrame) -> Findings:
     about = context.about
     every = runs.filter(pl.col("part") == pl.col("test"))
     base = every.filter(pl.col("algorithm").is_in(list(about["algorithms"])))
@@ -253,19 +253,20 @@ def findings(context: Context, runs: pl.DataFrame, traces: dict[str, pl.DataFram
         for (setup,), part in runs.filter(part="hosts").group_by("setup", maintain_order=True)
         for name, of in each_fast(part).items()
     }
-    tables = [*measured(base), *converged(base), *outliers(base)]
+    tables = []
     if len(told) > 1:
-        tables.insert(0, verdicts(listed, told, "alpha", "The verdicts for each alpha of FAST",
+        tables.append(verdicts(listed, told, "alpha", "The verdicts for each alpha of FAST",
             "As printed, otherwise. alpha is the number of packets that FAST keeps in the queue; the law's default is 200."))  # fmt: skip
     if hosts:
-        tables.insert(1, verdicts(listed, hosts, "hosts", "The verdicts for other hosts",
+        tables.append(verdicts(listed, hosts, "hosts", "The verdicts for other hosts",
             f"Receive window of the background, initial window of all hosts (10 where nothing is said), each with FAST's alpha of 200 "
             f"and as said, in runs of {about['quick']['duration']} at the RTTs of the quick version."))  # fmt: skip
+    tables += [*measured(base), *converged(base), *outliers(base), *cubic(runs.filter(part="cubic")), *around(runs)]
     return Findings(
         comparisons=[],
         checks=checks(base, listed, context.quick),
-        figures=[*figures(base), *over_time(traces, most_traced_of(base))],
-        tables=[*tables, *(cubic(runs.filter(part="cubic"))), *around(runs)],
+        figures=[*figures(base), *over_time(traces)],
+        tables=tables,
         summary=answer(base, listed, told),
         differences=differences(),
         method=method(about, context.quick, runs),
@@ -279,8 +280,23 @@ def findings(context: Context, runs: pl.DataFrame, traces: dict[str, pl.DataFram
 class Claim:
     """A finding: which test it is about, and how it is judged."""
 
-    test: str
-    judge: Callable[[pl.DataFrame], tuple[list[str], str]]
+    tests: tuple[str, ...]
+    judge: Judge
+
+
+Judge = Callable[[pl.DataFrame], tuple[list[str], str]]
+"""The comparisons that a finding rests on, and the figures behind them."""
+CLAIMS: dict[str, Claim] = {}
+
+
+def needs(*tests: str) -> Callable[[Judge], Judge]:
+    """Makes a function the judge of the finding of its name; these are the tests that it needs."""
+
+    def register(judge: Judge) -> Judge:
+        CLAIMS[judge.__name__.replace("_", "-")] = Claim(tests, judge)
+        return judge
+
+    return register
 
 
 def checks(base: pl.DataFrame, listed: list[dict[str, str]], quick: bool) -> list[Check]:
@@ -308,7 +324,7 @@ def judge(runs: pl.DataFrame, finding: str) -> tuple[list[str], str] | None:
     """The comparisons that a finding rests on and the figures behind them; nothing where its tests were not run."""
     claim = CLAIMS[finding]
     there = set(runs["test"]) if runs.height else set()
-    return claim.judge(runs) if there.issuperset(claim.test.split("+")) else None
+    return claim.judge(runs) if there.issuperset(claim.tests) else None
 
 
 def each_fast(runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -357,12 +373,7 @@ def by_seed(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> list[f
 
 def mean_of(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> stats.Estimate:
     """The same with its interval over the seeds."""
-    return stats.mean(by_seed(runs, test, value, algorithm), bounds=bounds(value))
-
-
-def bounds(value: str) -> tuple[float, float]:
-    """What a figure cannot leave."""
-    return 0.0, 1.0 if value in ("smaller_share", "utilisation", "jain", "loss", "carried_load") else math.inf
+    return stats.mean(by_seed(runs, test, value, algorithm), bounds=METRICS[value].bounds)
 
 
 def less(runs: pl.DataFrame, test: str, value: str, a: str, b: str) -> str:
@@ -370,10 +381,10 @@ def less(runs: pl.DataFrame, test: str, value: str, a: str, b: str) -> str:
     return stats.paired(*(by_seed(runs, test, value, name) for name in (a, b))).difference.below(0)
 
 
-def named(runs: pl.DataFrame, test: str, value: str, of: Iterable[str], scale: float = 1.0) -> str:
+def named(runs: pl.DataFrame, test: str, value: str, of: Iterable[str]) -> str:
     """Figures of several algorithms, the largest first, each with its interval."""
     ordered = sorted(((name, mean_of(runs, test, value, name)) for name in of), key=lambda of: -of[1].value)
-    return "; ".join(f"{name} {told(estimate, scale)}" for name, estimate in ordered)
+    return "; ".join(f"{name} {told(estimate, METRICS[value].scale)}" for name, estimate in ordered)
 
 
 def told(of: stats.Estimate, scale: float = 1.0) -> str:
@@ -385,22 +396,23 @@ def present(runs: pl.DataFrame) -> list[str]:
     return runs["algorithm"].unique(maintain_order=True).to_list()
 
 
+@needs("utilisation")
 def utilisation_good(runs: pl.DataFrame) -> tuple[list[str], str]:
     cells = runs.filter(pl.col("test") == "utilisation", pl.col("algorithm").is_in(["CUBIC", "BIC"]))
-    worst = cells.group_by("algorithm", "rtt_ms", maintain_order=True).agg(pl.col("utilisation").mean())
-    good = worst.filter(pl.col("utilisation") >= GOOD_UTILISATION).height
-    low = worst.sort("utilisation").row(0, named=True)
-    found = [
-        stats.mean(of["utilisation"].to_list(), bounds=(0.0, 1.0)).against(GOOD_UTILISATION, 1.0)
-        for _, of in cells.group_by("algorithm", "rtt_ms", maintain_order=True)
-    ]
-    return found, (
-        f"The link is used to {GOOD_UTILISATION:.0%} or more in {good} of {worst.height} set-ups; the lowest: "
-        f"{low['algorithm']} at {low['rtt_ms']} ms, {low['utilisation']:.1%}. Mean over the RTTs, %: "
-        + named(runs, "utilisation", "utilisation", present(runs), 100)
+    used = {
+        key: stats.mean(of["utilisation"].to_list(), bounds=(0.0, 1.0))
+        for key, of in cells.group_by("algorithm", "rtt_ms", maintain_order=True)
+    }
+    (name, rtt), least = min(used.items(), key=lambda of: of[1].value)
+    good = sum(of.value >= GOOD_UTILISATION for of in used.values())
+    return [of.against(GOOD_UTILISATION, 1.0) for of in used.values()], (
+        f"The link is used to {GOOD_UTILISATION:.0%} or more in {good} of {len(used)} set-ups; the lowest: "
+        f"{name} at {rtt} ms, {least.value:.1%}. Mean over the RTTs, %: "
+        + named(runs, "utilisation", "utilisation", present(runs))
     )
 
 
+@needs("utilisation")
 def fast_bursty(runs: pl.DataFrame) -> tuple[list[str], str]:
     long = int(runs.filter(test="utilisation")["rtt_ms"].max())  # type: ignore[arg-type]
     at = runs.filter(rtt_ms=long)
@@ -411,13 +423,14 @@ def fast_bursty(runs: pl.DataFrame) -> tuple[list[str], str]:
     )
 
 
+@needs("fairness")
 def fairness_good(runs: pl.DataFrame) -> tuple[list[str], str]:
     found = [mean_of(runs, "fairness", "smaller_share", n).against(GOOD_FAIRNESS, math.inf) for n in ("CUBIC", "BIC")]
     return found, (
         f"Smaller over larger goodput of the two flows, mean over the RTTs (good: {GOOD_FAIRNESS:g} or more): "
         + named(runs, "fairness", "smaller_share", present(runs))
         + ". Jain's index: " + named(runs, "fairness", "jain", present(runs))
-        + ". Utilisation, %: " + named(runs, "fairness", "utilisation", present(runs), 100)
+        + ". Utilisation, %: " + named(runs, "fairness", "utilisation", present(runs))
     )  # fmt: skip
 
 
@@ -426,6 +439,7 @@ def wilder(runs: pl.DataFrame, algorithm: str) -> list[str]:
     return [less(runs, "fairness", "variation", calm, algorithm) for calm in ("CUBIC", "BIC")]
 
 
+@needs("fairness")
 def unstable(runs: pl.DataFrame) -> tuple[list[str], str]:
     return [*wilder(runs, "FAST"), *wilder(runs, "Scalable")], (
         "Unstable is taken as: the goodput of a flow in windows of 1 s varies more than with CUBIC and BIC. Standard "
@@ -443,52 +457,44 @@ UNFAIR = (
 )
 
 
+@needs("rtt-fairness")
 def rtt_best(runs: pl.DataFrame) -> tuple[list[str], str]:
     at = other_rtt(runs)
     found = [less(at, "rtt-fairness", "rtt_unfairness", "CUBIC", n) for n in (*NEW, RENO) if n != "CUBIC"]
     return found, UNFAIR + named(at, "rtt-fairness", "rtt_unfairness", present(runs))
 
 
+@needs("rtt-fairness")
 def rtt_worse(runs: pl.DataFrame) -> tuple[list[str], str]:
     found = [less(other_rtt(runs), "rtt-fairness", "rtt_unfairness", RENO, name) for name in ("HSTCP", "Scalable")]
     return found, UNFAIR + named(other_rtt(runs), "rtt-fairness", "rtt_unfairness", ("HSTCP", "Scalable", RENO))
 
 
-def curve(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> dict[int, float]:
-    """The geometric mean of a ratio at each RTT."""
-    of = (
-        runs.filter(test=test, algorithm=algorithm)
-        .group_by("rtt_ms")
-        .agg(pl.col(value).log().mean().exp())
-        .sort("rtt_ms")
-    )
-    return dict(zip(of["rtt_ms"].to_list(), of[value].to_list(), strict=True))
-
-
-def at_rtt(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> list[list[float]]:
+def by_rtt(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> dict[int, list[float]]:
     """The logarithm of a ratio at each RTT, for each seed."""
     of = runs.filter(test=test, algorithm=algorithm).sort("rtt_ms", "seed")
-    return [part[value].log().to_list() for _, part in of.group_by("rtt_ms", maintain_order=True)]
+    return {rtt: part[value].log().to_list() for (rtt,), part in of.group_by("rtt_ms", maintain_order=True)}
 
 
-def rises(ratios: list[list[float]]) -> list[str]:
+def rises(ratios: Iterable[list[float]]) -> list[str]:
     """Whether a ratio is larger at the next RTT, one after the other."""
     return [stats.paired(a, b).difference.below(0) for a, b in itertools.pairwise(ratios)]
 
 
+@needs("rtt-fairness")
 def rtt_abnormal(runs: pl.DataFrame) -> tuple[list[str], str]:
     """Ordinary: the shorter the RTT, the more a flow gets."""
-    logs = at_rtt(runs, "rtt-fairness", "rtt_ratio", "FAST")
-    found = [stats.any_of([*rises(logs), stats.mean(logs[0]).below(0)])]
-    ratios = {n: [f"{x:.3g}" for x in curve(runs, "rtt-fairness", "rtt_ratio", n).values()] for n in present(runs)}
-    at = ", ".join(str(r) for r in curve(runs, "rtt-fairness", "rtt_ratio", "FAST"))
+    logs = by_rtt(runs, "rtt-fairness", "rtt_ratio", "FAST")
+    found = [stats.any_of([*rises(logs.values()), stats.mean(next(iter(logs.values()))).below(0)])]
+    ratios = {n: by_rtt(runs, "rtt-fairness", "rtt_ratio", n).values() for n in present(runs)}
     return found, (
         "Abnormal is taken as: it is not so that the shorter the RTT of the second flow, the more it gets. Goodput of the "
-        f"second flow over that of the 162 ms flow, at {at} ms: "
-        + "; ".join(f"{name} {', '.join(values)}" for name, values in ratios.items())
+        f"second flow over that of the 162 ms flow, at {', '.join(map(str, logs))} ms: "
+        + "; ".join(f"{name} {', '.join(f'{math.exp(np.mean(x)):.3g}' for x in of)}" for name, of in ratios.items())
     )
 
 
+@needs("friendliness")
 def friendly_short(runs: pl.DataFrame) -> tuple[list[str], str]:
     at = runs.filter((pl.col("test") != "friendliness") | (pl.col("rtt_ms") <= SHORT_MS))
     kept = mean_of(at, "friendliness", "retained", "CUBIC")
@@ -502,6 +508,7 @@ def friendly_short(runs: pl.DataFrame) -> tuple[list[str], str]:
 KEPT = "Reno's goodput beside the variant over its goodput beside Reno, mean over the RTTs: "
 
 
+@needs("friendliness")
 def most_aggressive(runs: pl.DataFrame) -> tuple[list[str], str]:
     others = [n for n in NEW if n != "Scalable"]
     found = [less(runs, "friendliness", "retained", "Scalable", n) for n in others]
@@ -512,18 +519,19 @@ def variants(runs: pl.DataFrame) -> list[str]:
     return [n for n in present(runs) if n != RENO]
 
 
+@needs("friendliness")
 def friendly_abnormal(runs: pl.DataFrame) -> tuple[list[str], str]:
     """Ordinary: Reno loses at every RTT, and the more the longer it is."""
-    fast = curve(runs, "friendliness", "retained", "FAST")
-    logs = at_rtt(runs, "friendliness", "retained", "FAST")
-    found = [stats.any_of([*rises(logs), *(stats.mean(of).above(0) for of in logs)])]
-    told = ", ".join(f"{rtt} ms {x:.3g}" for rtt, x in fast.items())
+    logs = by_rtt(runs, "friendliness", "retained", "FAST")
+    found = [stats.any_of([*rises(logs.values()), *(stats.mean(of).above(0) for of in logs.values())])]
+    kept = ", ".join(f"{rtt} ms {math.exp(np.mean(x)):.3g}" for rtt, x in logs.items())
     return found, (
         "Ordinary would be: Reno loses at every RTT, and more the longer it is. Reno's goodput beside FAST over that beside "
-        f"Reno: {told}"
+        f"Reno: {kept}"
     )
 
 
+@needs("utilisation", "friendliness")
 def summary_unfair(runs: pl.DataFrame) -> tuple[list[str], str]:
     found = [
         stats.all_of(
@@ -540,10 +548,11 @@ def summary_unfair(runs: pl.DataFrame) -> tuple[list[str], str]:
         f"For it is a variant that leaves Reno less than {FRIENDLY:g} of its share and uses no less of the link than Reno, within "
         f"{SAME:.0%}. "
         + KEPT + named(runs, "friendliness", "retained", variants(runs))
-        + ". Utilisation, %: " + named(runs, "utilisation", "utilisation", present(runs), 100)
+        + ". Utilisation, %: " + named(runs, "utilisation", "utilisation", present(runs))
     )  # fmt: skip
 
 
+@needs("mixture")
 def mixture_good(runs: pl.DataFrame) -> tuple[list[str], str]:
     """The paper's first figure of 4.5: throughput of the long flows over the background's."""
     return [less(runs, "mixture", "over_background", RENO, n) for n in NEW], (
@@ -553,20 +562,24 @@ def mixture_good(runs: pl.DataFrame) -> tuple[list[str], str]:
     )
 
 
+@needs("mixture")
 def mixture_delay(runs: pl.DataFrame) -> tuple[list[str], str]:
     """The paper's second figure of 4.5: the mean interval between packets of short flows."""
     found, pairs = against_pairs(runs, "mixture", "interval_s")
     return found, (
         f"The paper has no words for 4.5; judged is what 4.6 says of queueing delay, in the terms of 4.5. {pairs} Mean interval between "
-        "packets of short flows, ms: " + named(runs, "mixture", "interval_s", present(runs), 1e3)
+        "packets of short flows, ms: " + named(runs, "mixture", "interval_s", present(runs))
     )
 
 
+@needs("utilisation", "friendliness")
 def summary_fast(runs: pl.DataFrame) -> tuple[list[str], str]:
     others = [n for n in NEW if n != "FAST"]
 
     def spread(name: str) -> list[float]:
-        return list(np.std(np.array(at_rtt(runs, "friendliness", "retained", name)) / math.log(2), axis=0))
+        return list(
+            np.std(np.array(list(by_rtt(runs, "friendliness", "retained", name).values())) / math.log(2), axis=0)
+        )
 
     found = [
         *(less(runs, "utilisation", "queue_s", "FAST", n) for n in others),
@@ -575,13 +588,14 @@ def summary_fast(runs: pl.DataFrame) -> tuple[list[str], str]:
     ]
     return found, (
         "Beside each of the paper's other new variants: a smaller queue, less aggressive, a larger spread. Mean time in the queue with one flow, ms: "
-        + named(runs, "utilisation", "queue_s", present(runs), 1e3)
+        + named(runs, "utilisation", "queue_s", present(runs))
         + ". " + KEPT + named(runs, "friendliness", "retained", variants(runs))
         + ". Spread of that over the RTTs (standard deviation of log2): "
         + "; ".join(f"{n} {told(stats.mean(spread(n)))}" for n in variants(runs))
     )  # fmt: skip
 
 
+@needs("fairness", "friendliness")
 def summary_stcp(runs: pl.DataFrame) -> tuple[list[str], str]:
     first, second = most_aggressive(runs), unstable(runs)
     return [*first[0], *wilder(runs, "Scalable")], f"{first[1]}. {second[1]}"
@@ -595,101 +609,129 @@ def against_pairs(runs: pl.DataFrame, test: str, value: str) -> tuple[list[str],
     return list(found.values()), f"Against it: {'; '.join(against) or 'none'}."
 
 
+@needs("fairness")
 def summary_delay(runs: pl.DataFrame) -> tuple[list[str], str]:
     found, pairs = against_pairs(runs, "fairness", "queue_s")
     return found, (
         f"{pairs} Mean time in the queue, two flows, mean over the RTTs, ms: "
-        + named(runs, "fairness", "queue_s", present(runs), 1e3)
+        + named(runs, "fairness", "queue_s", present(runs))
     )
-
-
-CLAIMS = {
-    "utilisation-good": Claim("utilisation", utilisation_good),
-    "fast-bursty": Claim("utilisation", fast_bursty),
-    "fairness-good": Claim("fairness", fairness_good),
-    "unstable": Claim("fairness", unstable),
-    "rtt-best": Claim("rtt-fairness", rtt_best),
-    "rtt-worse": Claim("rtt-fairness", rtt_worse),
-    "rtt-abnormal": Claim("rtt-fairness", rtt_abnormal),
-    "friendly-short": Claim("friendliness", friendly_short),
-    "most-aggressive": Claim("friendliness", most_aggressive),
-    "friendly-abnormal": Claim("friendliness", friendly_abnormal),
-    "mixture-good": Claim("mixture", mixture_good),
-    "mixture-delay": Claim("mixture", mixture_delay),
-    "summary-unfair": Claim("utilisation+friendliness", summary_unfair),
-    "summary-fast": Claim("utilisation+friendliness", summary_fast),
-    "summary-stcp": Claim("fairness+friendliness", summary_stcp),
-    "summary-delay": Claim("fairness", summary_delay),
-}
 
 
 # --- The page --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class View:
-    """A figure of a test over the RTT: which column, its axis, and what to make of it."""
+class Metric:
+    """A figure of a run: the head of its column, its scale there, and the largest that it can be."""
 
-    test: str
-    value: str
-    title: str
-    label: str
-    caption: str
+    head: str
     scale: float = 1.0
     log: bool = False
+    """Whether it is a ratio or a spread, with a geometric mean and the interval of the logarithms."""
+    most: float = math.inf
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What it cannot leave."""
+        return 0.0, self.most
 
 
-VIEWS = (
-    View("utilisation", "utilisation", "Link utilisation of one flow (4.1)", "Utilisation (%)",
-         "One long flow and web background on 800 Mbit/s.", 100),
-    View("utilisation", "variation", "How even one flow's goodput is (4.1)", "Standard deviation / mean",
-         "Goodput in windows of 1 s; the lower, the smoother.", log=True),
-    View("fairness", "smaller_share", "Two flows of one kind, equal RTTs (4.2)", "Smaller / larger goodput",
-         "1 is a fair share."),
-    View("fairness", "utilisation", "The link under two flows of one kind (4.2)", "Utilisation (%)",
-         "Two long flows and web background on 250 Mbit/s.", 100),
-    View("fairness", "queue_s", "Time in the queue with two flows (4.2)", "Mean time in queue (ms)",
-         "The buffer is a fifth of the bandwidth-delay product, so it grows with the RTT.", 1e3, True),
-    View("rtt-fairness", "rtt_ratio", "A second flow of another RTT (4.3)", "Goodput over the 162 ms flow's",
-         "Dotted: inverse to the RTT, and to its square. 1 is equal shares.", log=True),
-    View("friendliness", "retained", "What Reno keeps beside a variant (4.4)", "Reno's goodput / beside Reno",
-         "1 leaves Reno what it gets beside another Reno.", log=True),
-)  # fmt: skip
-T, GEOMETRIC = (
-    "Mean of {n} runs, 95 % interval (Student's t)",
-    "geometric mean and the interval of the logarithms where a figure is a ratio or a spread",
-)
-# Columns of tables: what a test is about, and beside it, in every test, the link, its losses and what the background carried.
-OWN = {
-    "utilisation": {"Std. dev. / mean of goodput": ("variation", 1.0, True)},
-    "fairness": {"Smaller / larger goodput": ("smaller_share", 1.0, False), "Jain's index": ("jain", 1.0, False)},
-    "rtt-fairness": {"Goodput / the 162 ms flow's": ("rtt_ratio", 1.0, True), "Jain's index": ("jain", 1.0, False)},
-    "friendliness": {"Reno's goodput / beside Reno": ("retained", 1.0, True), "Jain's index": ("jain", 1.0, False)},
-    "mixture": {"Throughput / background's": ("over_background", 1.0, True), "Packet interval of short flows, ms": ("interval_s", 1e3, False)},
-}  # fmt: skip
-ALWAYS = {
-    "Utilisation, %": ("utilisation", 100.0, False),
-    "Loss, %": ("loss", 100.0, False),
-    "Background carried, % of the link": ("carried_load", 100.0, False),
-    "Time in queue, ms": ("queue_s", 1e3, True),
+METRICS = {
+    "utilisation": Metric("Utilisation, %", 100.0, most=1.0),
+    "loss": Metric("Loss, %", 100.0, most=1.0),
+    "carried_load": Metric("Background carried, % of the link", 100.0, most=1.0),
+    "queue_s": Metric("Time in queue, ms", 1e3, log=True),
+    "variation": Metric("Std. dev. / mean of goodput", log=True),
+    "smaller_share": Metric("Smaller / larger goodput", most=1.0),
+    "jain": Metric("Jain's index", most=1.0),
+    "rtt_ratio": Metric("Goodput / the 162 ms flow's", log=True),
+    "rtt_unfairness": Metric("RTT unfairness, |log2|"),
+    "retained": Metric("Reno's goodput / beside Reno", log=True),
+    "over_background": Metric("Throughput / background's", log=True),
+    "interval_s": Metric("Packet interval of short flows, ms", 1e3),
 }
+# What a test is about, and beside it, in every test, the link, its losses and what the background carried.
+OWN = {
+    "utilisation": ["variation"],
+    "fairness": ["smaller_share", "jain"],
+    "rtt-fairness": ["rtt_ratio", "jain"],
+    "friendliness": ["retained", "jain"],
+    "mixture": ["over_background", "interval_s"],
+}
+ALWAYS = ["utilisation", "loss", "carried_load", "queue_s"]
 HEADS = {
-    "utilisation": "One flow (4.1)", "fairness": "Two flows of one kind, equal RTTs (4.2)",
-    "rtt-fairness": "A second flow of another RTT (4.3)", "friendliness": "A variant beside Reno (4.4)",
+    "utilisation": "One flow (4.1)",
+    "fairness": "Two flows of one kind, equal RTTs (4.2)",
+    "rtt-fairness": "A second flow of another RTT (4.3)",
+    "friendliness": "A variant beside Reno (4.4)",
     "mixture": "Four flows of different RTTs (4.5)",
-}  # fmt: skip
+}
+INTERVAL = "95 % interval (Student's t)"
+FOUR = "Long flows at 42, 82, 122 and 162 ms."
+# A figure of a test: its metric, title, axis, and what to make of it.
+VIEWS = (
+    ("utilisation", "utilisation", "Link utilisation of one flow (4.1)", "Utilisation (%)",
+     "One long flow and web background on 800 Mbit/s."),
+    ("utilisation", "variation", "How even one flow's goodput is (4.1)", "Standard deviation / mean",
+     "Goodput in windows of 1 s; the lower, the smoother."),
+    ("fairness", "smaller_share", "Two flows of one kind, equal RTTs (4.2)", "Smaller / larger goodput",
+     "1 is a fair share."),
+    ("fairness", "utilisation", "The link under two flows of one kind (4.2)", "Utilisation (%)",
+     "Two long flows and web background on 250 Mbit/s."),
+    ("fairness", "queue_s", "Time in the queue with two flows (4.2)", "Mean time in queue (ms)",
+     "The buffer is a fifth of the bandwidth-delay product, so it grows with the RTT."),
+    ("rtt-fairness", "rtt_ratio", "A second flow of another RTT (4.3)", "Goodput over the 162 ms flow's",
+     "Dotted: inverse to the RTT, and to its square. 1 is equal shares."),
+    ("friendliness", "retained", "What Reno keeps beside a variant (4.4)", "Reno's goodput / beside Reno",
+     "1 leaves Reno what it gets beside another Reno."),
+    ("mixture", "over_background", "Four long flows against the background (4.5)", "Throughput / background's", FOUR),
+    ("mixture", "interval_s", "Time between packets of short flows (4.5)", "Mean packet interval (ms)", FOUR),
+)  # fmt: skip
 
 
-def columns(of: pl.DataFrame, by: list[str], which: dict[str, tuple[str, float, bool]]) -> pl.DataFrame:
+def summarised(of: pl.DataFrame, value: str, by: list[str]) -> pl.DataFrame:
+    """Mean and interval of a figure for each group; of ratios and spreads by their logarithms."""
+    if not METRICS[value].log:
+        found = stats.summarise(of, value, by=by, bounds=METRICS[value].bounds)
+    else:
+        logs = stats.summarise(of.with_columns(pl.col(value).log()), value, by=by)
+        found = logs.with_columns(pl.col("mean", "low", "high").exp())
+    return found.filter(pl.col("n") > 0)
+
+
+def text_between(of: stats.Estimate, scale: float = 1.0) -> str:
+    """An estimate with the ends of its interval, where it has one."""
+    if math.isnan(of.low):
+        return told(of, scale)
+    low, high = (f"{float(f'{x * scale:.2g}'):g}" for x in (of.low, of.high))
+    return f"{of.value * scale:.3g} [{low}, {high}]"
+
+
+def columns(of: pl.DataFrame, by: list[str], values: Iterable[str]) -> pl.DataFrame:
     """A row for each group of runs, as text: mean and interval of each figure; of a ratio the geometric mean and the ends."""
     made = of.select(by).unique(maintain_order=True)
-    for head, (value, scale, log) in which.items():
-        data = summarised(of, value, by, log)
-        data = data.select(*by, written(data, scale, between=log).alias(head))
-        made = made.join(data, on=by, how="left", nulls_equal=True, maintain_order="left").with_columns(
-            pl.col(head).fill_null("–")
-        )
-    return made
+    for metric, data in ((METRICS[value], summarised(of, value, by)) for value in values):
+        write = text_between if metric.log else told
+        texts = [
+            write(stats.Estimate(*row), metric.scale) for row in data.select("mean", "low", "high", "n").iter_rows()
+        ]
+        column = data.select(*by, pl.Series(metric.head, texts, dtype=pl.String))
+        made = made.join(column, on=by, how="left", nulls_equal=True, maintain_order="left")
+    return made.fill_null("–")
+
+
+def table(of: pl.DataFrame, name: str, title: str, by: list[str], values: list[str], more: str) -> Table:
+    """Figures of a test with their intervals over the seeds; what is not asked for, the RTT, is averaged over."""
+    every = list(dict.fromkeys([*values, *ALWAYS]))
+    per_seed = of.group_by(*by, "seed", maintain_order=True).agg(pl.col(every).mean())
+    heads = {"setup": "Set-up", "algorithm": "Algorithm", "rtt_ms": "RTT, ms"}
+    caption = (
+        f"Mean of {of['seed'].n_unique()} runs, {INTERVAL}; geometric mean and the interval of the logarithms where a "
+        f"figure is a ratio or a spread{more}"
+    )
+    shown = columns(per_seed, by, every).rename(heads, strict=False)
+    return Table(name, title, caption, shown, of.drop("reno_bps"))
 
 
 def measured(base: pl.DataFrame) -> list[Table]:
@@ -697,14 +739,24 @@ def measured(base: pl.DataFrame) -> list[Table]:
     made = []
     for test in TESTS:
         of = base.filter(test=test).sort("rtt_ms", maintain_order=True)
+        by = ["algorithm", "rtt_ms"] if test != "mixture" else ["algorithm"]
         if of.height:
-            by = ["algorithm", "rtt_ms"] if test != "mixture" else ["algorithm"]
-            table = columns(of, by, OWN[test] | ALWAYS).rename(
-                {"algorithm": "Algorithm", "rtt_ms": "RTT, ms"}, strict=False
-            )
-            n = of["seed"].n_unique()
-            caption = f"{T.format(n=n)}; {GEOMETRIC}, [from, to]."
-            made.append(Table(f"table-{test}", HEADS[test], caption, table, of.drop("reno_bps")))
+            made.append(table(of, f"table-{test}", HEADS[test], by, OWN[test], ", [from, to]."))
+    return made
+
+
+def around(runs: pl.DataFrame) -> list[Table]:
+    """How far a result depends on what was varied: for each test a row for each set-up and algorithm."""
+    made = []
+    for part, title in (("hosts", "Other hosts"), ("matrix", "Around the set-up of the paper")):
+        for test in TESTS:
+            of = runs.filter(part=part, test=test)
+            own = ["rtt_unfairness"] if test == "rtt-fairness" else OWN[test]
+            more = "."
+            if test != "mixture":
+                more += f" Mean over RTTs of {', '.join(map(str, of['rtt_ms'].unique().sort()))} ms."
+            if of.height:
+                made.append(table(of, f"{part}-{test}", f"{title}: {HEADS[test]}", ["setup", "algorithm"], own, more))
     return made
 
 
@@ -732,19 +784,19 @@ def outliers(base: pl.DataFrame) -> list[Table]:
     """Runs far from the others of their set-up, by name; they count as any other."""
     found = []
     for test in TESTS:
-        head, (value, scale, log) = next(iter(OWN[test].items()))
+        value = OWN[test][0]
+        metric = METRICS[value]
         of = base.filter(test=test)
         if not of.height:
             continue
         of = of.filter(pl.col(value).is_not_null())
-        x = pl.col(value).log() if log else pl.col(value)
-        apart = (x - x.median().over("algorithm", "rtt_ms")).abs()
-        of = of.with_columns(apart=apart)
+        x = pl.col(value).log() if metric.log else pl.col(value)
+        of = of.with_columns(apart=(x - x.median().over("algorithm", "rtt_ms")).abs())
         usual = of.filter(pl.col("apart") > 0)["apart"].median()
         for row in of.filter(pl.col("apart") > OUTLIER * (usual or math.inf)).to_dicts():  # type: ignore[operator]
             others = of.filter(algorithm=row["algorithm"], rtt_ms=row["rtt_ms"]).filter(pl.col("seed") != row["seed"])
-            found.append({"Test": HEADS[test], "Algorithm": row["algorithm"], "RTT, ms": str(row["rtt_ms"]), "Seed": str(row["seed"]), "Figure": head,
-                          "This run": f"{row[value] * scale:.3g}", "The others": ", ".join(f"{v * scale:.3g}" for v in others[value])})  # fmt: skip
+            found.append({"Test": HEADS[test], "Algorithm": row["algorithm"], "RTT, ms": str(row["rtt_ms"]), "Seed": str(row["seed"]), "Figure": metric.head,
+                          "This run": f"{row[value] * metric.scale:.3g}", "The others": ", ".join(f"{v * metric.scale:.3g}" for v in others[value])})  # fmt: skip
     caption = f"Further from the median of their set-up than {OUTLIER:g} times the median of such distances in the test. They count as any other run."
     return [Table("outliers", "Runs that stand out", caption, pl.DataFrame(found))] if found else []
 
@@ -755,16 +807,12 @@ def cubic(runs: pl.DataFrame) -> list[Table]:
         return []
 
     def ratio(of: pl.DataFrame, rtt: int, **to: str) -> stats.Estimate:
-        other = runs.filter(rtt_ms=rtt, **to)
-        found = stats.paired(of["queue_s"].log().to_list(), other["queue_s"].log().to_list()).difference
-        return stats.Estimate(*(math.exp(x) for x in (found.value, found.low, found.high)), found.n)
+        return stats.paired(of["queue_s"].to_list(), runs.filter(rtt_ms=rtt, **to)["queue_s"].to_list()).ratio
 
     rows = []
     for (setup, name, rtt), of in runs.group_by("setup", "algorithm", "rtt_ms", maintain_order=True):
-        reno, unlimited = (
-            ratio(of, rtt, algorithm=RENO, setup=setup),
-            ratio(of, rtt, algorithm="CUBIC", setup="unlimited"),
-        )
+        reno = ratio(of, rtt, algorithm=RENO, setup=setup)
+        unlimited = ratio(of, rtt, algorithm="CUBIC", setup="unlimited")
         rows.append({
             "Background": setup, "Law": name, "RTT, ms": str(rtt),
             "Queue / CUBIC's beside unlimited": "1" if (name, setup) == ("CUBIC", "unlimited") else text_between(unlimited),
@@ -772,104 +820,40 @@ def cubic(runs: pl.DataFrame) -> list[Table]:
             "More than Reno's": "–" if name == RENO else reno.above(1),
         })  # fmt: skip
     by = ["setup", "algorithm", "rtt_ms"]
-    more = columns(runs, by, {k: ALWAYS[k] for k in ("Time in queue, ms", "Utilisation, %", "Loss, %")})
-    table = pl.concat([pl.DataFrame(rows), more.drop(by)], how="horizontal")
+    more = columns(runs, by, ["queue_s", "utilisation", "loss"])
+    shown = pl.concat([pl.DataFrame(rows), more.drop(by)], how="horizontal")
     caption = (
         f"Two flows, 250 Mbit/s, queue of a fifth of the BDP, n = {runs['seed'].n_unique()} runs. Ratios are seed by seed, geometric mean "
         "[95 % interval]; more than Reno's: the whole interval is above 1 (agrees), none of it (differs)."
     )
-    return [Table("cubic-queue", "What CUBIC's queue comes from", caption, table, runs)]
-
-
-def around(runs: pl.DataFrame) -> list[Table]:
-    """How far a result depends on what was varied: for each test a row for each set-up and algorithm."""
-    made = []
-    for part, title in (("hosts", "Other hosts"), ("matrix", "Around the set-up of the paper")):
-        for test in TESTS:
-            of = runs.filter(part=part, test=test)
-            if not of.height:
-                continue
-            own = {"RTT unfairness, |log2|": ("rtt_unfairness", 1.0, False)} if test == "rtt-fairness" else OWN[test]
-            by = ["setup", "algorithm"]
-            values = list(dict.fromkeys(v for v, _, _ in (own | ALWAYS).values()))
-            per_seed = of.group_by(*by, "seed", maintain_order=True).agg(pl.col(values).mean())
-            table = columns(per_seed, by, own | ALWAYS).rename({"setup": "Set-up", "algorithm": "Algorithm"})
-            n = of["seed"].n_unique()
-            at = (
-                ""
-                if test == "mixture"
-                else f" Mean over RTTs of {', '.join(map(str, of['rtt_ms'].unique().sort()))} ms."
-            )
-            made.append(
-                Table(
-                    f"{part}-{test}",
-                    f"{title}: {HEADS[test]}",
-                    f"{T.format(n=n)}; {GEOMETRIC}.{at}",
-                    table,
-                    of.drop("reno_bps"),
-                )
-            )
-    return made
+    return [Table("cubic-queue", "What CUBIC's queue comes from", caption, shown, runs)]
 
 
 def figures(base: pl.DataFrame) -> list[Figure]:
+    """Each view of the tests that were run: over the RTT, or a bar for each algorithm where there is one mix of RTTs."""
     drawn = []
-    n = base["seed"].n_unique() if base.height else 0
-    for view in VIEWS:
-        of = base.filter(pl.col("test") == view.test)
+    for test, value, title, label, about in VIEWS:
+        of = base.filter(test=test)
         if not of.height:
             continue
-        data = summarised(of, view.value, ["algorithm", "rtt_ms"], view.log)
-        mean = (
-            "Geometric mean of {n} runs and 95 % interval (Student's t of the logarithms)"
-            if view.log
-            else "Mean of {n} runs and 95 % interval (Student's t)"
-        )
-        caption = f"{view.caption} {mean.format(n=n)}."
-        drawn.append(
-            Figure(f"{view.test}-{view.value.replace('_', '-')}", view.title, caption, over_rtt(data, view), data)
-        )
-    mixed = base.filter(pl.col("test") == "mixture")
-    if mixed.height:
-        for value, title, label, factor in (
-            ("over_background", "Four long flows against the background (4.5)", "Throughput / background's", 1.0),
-            ("interval_s", "Time between packets of short flows (4.5)", "Mean packet interval (ms)", 1e3),
-        ):
-            data = stats.summarise(mixed, value, by=["algorithm"], bounds=bounds(value))
-            caption = f"Long flows at 42, 82, 122 and 162 ms. Mean of {n} runs and 95 % interval (Student's t)."
-            drawn.append(
-                Figure(
-                    f"mixture-{value.replace('_s', '').replace('_', '-')}",
-                    title,
-                    caption,
-                    bars(data, label, factor),
-                    data,
-                )
-            )
+        by = ["algorithm"] if test == "mixture" else ["algorithm", "rtt_ms"]
+        data = summarised(of, value, by)
+        mean, logs = ("Geometric mean", " of the logarithms") if METRICS[value].log else ("Mean", "")
+        caption = f"{about} {mean} of {of['seed'].n_unique()} runs and 95 % interval (Student's t{logs})."
+        chart = bars(data, value, label) if test == "mixture" else over_rtt(data, value, label)
+        drawn.append(Figure(f"{test}-{value.replace('_', '-')}", title, caption, chart, data))
     return drawn
 
 
-def over_time(traces: dict[str, pl.DataFrame], rtt: int) -> list[Figure]:
+def over_time(traces: pl.DataFrame) -> list[Figure]:
     """Windows and goodput of the two flows of one run of each algorithm."""
     drawn = []
     for value, what, label in (("window", "Windows", "Window (segments)"), ("goodput", "Goodput", "Goodput (Mbit/s)")):
-        if traces:
-            data = pl.concat(
-                [
-                    of.select("time_s", f"{value}_1", f"{value}_2").with_columns(algorithm=pl.lit(name))
-                    for name, of in traces.items()
-                ]
-            )
-            caption = f"Two flows at {rtt} ms on 250 Mbit/s, the second later; seed 1, every second."
-            drawn.append(
-                Figure(
-                    f"over-time-{value}",
-                    f"{what} of two flows over time (4.2)",
-                    caption,
-                    two_over_time(data, value, label),
-                    data,
-                )
-            )
+        if traces.height:
+            data = traces.select("time_s", f"{value}_1", f"{value}_2", "algorithm")
+            caption = f"Two flows at {traces['rtt_ms'][0]} ms on 250 Mbit/s, the second later; seed 1, every second."
+            title = f"{what} of two flows over time (4.2)"
+            drawn.append(Figure(f"over-time-{value}", title, caption, two_over_time(data, value, label), data))
     return drawn
 
 
@@ -896,77 +880,56 @@ def two_over_time(data: pl.DataFrame, value: str, label: str) -> Chart:
     return chart
 
 
-def over_rtt(data: pl.DataFrame, view: View) -> Chart:
+def middle_and_errors(data: pl.DataFrame, scale: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Means, and how far the ends of the intervals are from them, as matplotlib draws them."""
+    middle = data["mean"].to_numpy() * scale
+    return middle, np.nan_to_num(np.abs(data.select("low", "high").to_numpy().T * scale - middle))
+
+
+def over_rtt(data: pl.DataFrame, value: str, label: str) -> Chart:
     """One line for each algorithm over the RTT, with intervals."""
+    metric = METRICS[value]
     with styled():
         chart = Chart(6.4, 3.8)
         axes = chart.add_subplot()
         names = data["algorithm"].unique(maintain_order=True).to_list()
-        if view.value == "rtt_ratio":
+        if value == "rtt_ratio":
             x = np.geomspace(float(data["rtt_ms"].min()), float(data["rtt_ms"].max()), 50)
             for power in (1, 2):
-                label = f"(162 ms / RTT){'²' if power == 2 else ''}"
-                axes.plot(x, (162 / x) ** power, color="#888888", linestyle=":", linewidth=1, label=label)
+                inverse = f"(162 ms / RTT){'²' if power == 2 else ''}"
+                axes.plot(x, (162 / x) ** power, color="#888888", linestyle=":", linewidth=1, label=inverse)
         for i, name in enumerate(names):
-            of = data.filter(pl.col("algorithm") == name)
-            middle = of["mean"].to_numpy() * view.scale
-            half = np.array([middle - of["low"].to_numpy() * view.scale, of["high"].to_numpy() * view.scale - middle])
+            of = data.filter(algorithm=name)
+            middle, errors = middle_and_errors(of, metric.scale)
             # Beside each other, so that intervals do not hide each other.
             at = of["rtt_ms"].to_numpy() * (1 + 0.012 * (i - (len(names) - 1) / 2))
-            axes.errorbar(at, middle, np.nan_to_num(half), capsize=2, elinewidth=0.8, marker="o", markersize=3,
-                          label=name, **look(i))  # fmt: skip
+            axes.errorbar(
+                at, middle, errors, capsize=2, elinewidth=0.8, marker="o", markersize=3, label=name, **look(i)
+            )
         axes.set_xscale("log")
         ticks = data["rtt_ms"].unique().sort().to_list()
         axes.set_xticks(ticks, [str(t) for t in ticks])
         axes.minorticks_off()
-        axes.set_xlabel("RTT of the second flow (ms)" if view.test == "rtt-fairness" else "RTT (ms)")
-        axes.set_ylabel(view.label)
-        if view.log:
+        axes.set_xlabel("RTT of the second flow (ms)" if value == "rtt_ratio" else "RTT (ms)")
+        axes.set_ylabel(label)
+        if metric.log:
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter("{x:g}")
         else:
-            axes.set_ylim(bottom=0, top=105 if view.scale == 100 else None)
+            axes.set_ylim(bottom=0, top=105 if metric.scale == 100 else None)
         chart.legend_below()
     return chart
 
 
-def bars(data: pl.DataFrame, label: str, factor: float) -> Chart:
+def bars(data: pl.DataFrame, value: str, label: str) -> Chart:
     with styled():
         chart = Chart(6.4, 3.2)
         axes = chart.add_subplot()
-        middle = data["mean"].to_numpy() * factor
-        half = np.nan_to_num(np.abs(data.select("low", "high").to_numpy().T * factor - middle))
-        axes.bar(data["algorithm"].to_list(), middle, yerr=half, capsize=3, color=look(0)["color"], width=0.6)
+        middle, errors = middle_and_errors(data, METRICS[value].scale)
+        axes.bar(data["algorithm"].to_list(), middle, yerr=errors, capsize=3, color=look(0)["color"], width=0.6)
         axes.set_ylabel(label)
         axes.grid(axis="x", visible=False)
     return chart
-
-
-def most_traced_of(base: pl.DataFrame) -> int:
-    of = base.filter(test="fairness")["rtt_ms"].unique().sort()
-    return int(of[len(of) // 2]) if len(of) else 0
-
-
-def summarised(of: pl.DataFrame, value: str, by: list[str], log: bool) -> pl.DataFrame:
-    """Mean and interval of a figure for each group; of ratios and other logarithmic figures by their logarithms."""
-    if not log:
-        return stats.summarise(of, value, by=by, bounds=bounds(value)).filter(pl.col("n") > 0)
-    logs = of.with_columns(pl.col(value).log())
-    return stats.summarise(logs, value, by=by).filter(pl.col("n") > 0).with_columns(pl.col("mean", "low", "high").exp())
-
-
-def written(data: pl.DataFrame, scale: float, *, between: bool = False) -> pl.Series:
-    """Each row of a summary as text: half the width of its interval, or its ends."""
-    estimates = [stats.Estimate(*row) for row in data.select("mean", "low", "high", "n").iter_rows()]
-    return pl.Series([text_between(of, scale) if between else told(of, scale) for of in estimates], dtype=pl.String)
-
-
-def text_between(of: stats.Estimate, scale: float = 1.0) -> str:
-    """An estimate with the ends of its interval, where it has one."""
-    if math.isnan(of.low):
-        return told(of, scale)
-    low, high = (f"{float(f'{x * scale:.2g}'):g}" for x in (of.low, of.high))
-    return f"{of.value * scale:.3g} [{low}, {high}]"
 
 
 def answer(base: pl.DataFrame, listed: list[dict[str, str]], alphas: dict[str, pl.DataFrame]) -> str:
@@ -976,15 +939,13 @@ def answer(base: pl.DataFrame, listed: list[dict[str, str]], alphas: dict[str, p
     names = present(base) if base.height else []
     if "utilisation" in there:
         said.append(
-            "One flow on 800 Mbit/s: the link is used to, %: "
-            + named(base, "utilisation", "utilisation", names, 100)
-            + "."
+            "One flow on 800 Mbit/s: the link is used to, %: " + named(base, "utilisation", "utilisation", names) + "."
         )
     if "fairness" in there:
         said.append(
             "Of two equal flows on 250 Mbit/s the smaller gets, of the larger's goodput: "
             + named(base, "fairness", "smaller_share", names)
-            + "; the link is used to, %: " + named(base, "fairness", "utilisation", names, 100) + "."
+            + "; the link is used to, %: " + named(base, "fairness", "utilisation", names) + "."
         )  # fmt: skip
     if "friendliness" in there:
         said.append(KEPT + named(base, "friendliness", "retained", [n for n in names if n != RENO]) + ".")

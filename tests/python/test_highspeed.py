@@ -40,7 +40,7 @@ def test_every_part_once_in_small(study, tmp_path):
     assert [figure.name for figure in outcome.figures] == [
         "utilisation-utilisation", "utilisation-variation", "fairness-smaller-share", "fairness-utilisation",
         "fairness-queue-s", "rtt-fairness-rtt-ratio", "friendliness-retained", "mixture-over-background",
-        "mixture-interval", "over-time-window", "over-time-goodput",
+        "mixture-interval-s", "over-time-window", "over-time-goodput",
     ]  # fmt: skip
     made = {table.name: table for table in outcome.tables}
     assert made.keys() >= {"verdicts-alpha", "verdicts-hosts", "convergence", "cubic-queue", "hosts-fairness"}
