@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -253,7 +254,7 @@ def findings(context: Context, runs: pl.DataFrame, traces: pl.DataFrame) -> Find
         for (setup,), part in runs.filter(part="hosts").group_by("setup", maintain_order=True)
         for name, of in each_fast(part).items()
     }
-    tables = []
+    tables = overview(base)
     if len(told) > 1:
         tables.append(verdicts(listed, told, "alpha", "The verdicts for each alpha of FAST",
             "As printed, otherwise. alpha is the number of packets that FAST keeps in the queue; the law's default is 200."))  # fmt: skip
@@ -261,7 +262,13 @@ def findings(context: Context, runs: pl.DataFrame, traces: pl.DataFrame) -> Find
         tables.append(verdicts(listed, hosts, "hosts", "The verdicts for other hosts",
             f"Receive window of the background, initial window of all hosts (10 where nothing is said), each with FAST's alpha of 200 "
             f"and as said, in runs of {about['quick']['duration']} at the RTTs of the quick version."))  # fmt: skip
-    tables += [*measured(base), *converged(base), *outliers(base), *cubic(runs.filter(part="cubic")), *around(runs)]
+    tables += [
+        *measured(base),
+        *converged(base),
+        *outliers(base),
+        *cubic(runs.filter(part="cubic")),
+        *around(runs),
+    ]
     return Findings(
         comparisons=[],
         checks=checks(base, listed, context.quick),
@@ -310,7 +317,13 @@ def checks(base: pl.DataFrame, listed: list[dict[str, str]], quick: bool) -> lis
             continue
         if quick and row["long"]:
             text += " (differs in the full version)"
-        made.append(judged(text, found[0], f"{found[1]}. ± is half of the 95 % interval over n = {n} runs."))
+        made.append(
+            judged(
+                text,
+                found[0],
+                f"{found[1]}. ± is half of the 95 % interval over n = {n} runs, [from, to] are its ends.",
+            )
+        )
     return made
 
 
@@ -406,8 +419,8 @@ def utilisation_good(runs: pl.DataFrame) -> tuple[list[str], str]:
     (name, rtt), least = min(used.items(), key=lambda of: of[1].value)
     good = sum(of.value >= GOOD_UTILISATION for of in used.values())
     return [of.against(GOOD_UTILISATION, 1.0) for of in used.values()], (
-        f"The link is used to {GOOD_UTILISATION:.0%} or more in {good} of {len(used)} set-ups; the lowest: "
-        f"{name} at {rtt} ms, {least.value:.1%}. Mean over the RTTs, %: "
+        f"The link is used to {100 * GOOD_UTILISATION:g} % or more in {good} of {len(used)} set-ups; the lowest: "
+        f"{name} at {rtt} ms, {100 * least.value:.1f} %. Mean over the RTTs, %: "
         + named(runs, "utilisation", "utilisation", present(runs))
     )
 
@@ -481,16 +494,23 @@ def rises(ratios: Iterable[list[float]]) -> list[str]:
     return [stats.paired(a, b).difference.below(0) for a, b in itertools.pairwise(ratios)]
 
 
+def ratios(logs: dict[int, list[float]]) -> str:
+    """A ratio at each RTT, the geometric mean with its interval."""
+    told = {rtt: stats.mean(of) for rtt, of in logs.items()}
+    return ", ".join(
+        f"{rtt} ms {text_between(stats.Estimate(*(math.exp(x) for x in (of.value, of.low, of.high)), of.n))}"
+        for rtt, of in told.items()
+    )
+
+
 @needs("rtt-fairness")
 def rtt_abnormal(runs: pl.DataFrame) -> tuple[list[str], str]:
     """Ordinary: the shorter the RTT, the more a flow gets."""
     logs = by_rtt(runs, "rtt-fairness", "rtt_ratio", "FAST")
     found = [stats.any_of([*rises(logs.values()), stats.mean(next(iter(logs.values()))).below(0)])]
-    ratios = {n: by_rtt(runs, "rtt-fairness", "rtt_ratio", n).values() for n in present(runs)}
     return found, (
-        "Abnormal is taken as: it is not so that the shorter the RTT of the second flow, the more it gets. Goodput of the "
-        f"second flow over that of the 162 ms flow, at {', '.join(map(str, logs))} ms: "
-        + "; ".join(f"{name} {', '.join(f'{math.exp(np.mean(x)):.3g}' for x in of)}" for name, of in ratios.items())
+        "Abnormal is taken as: it is not so that the shorter the RTT of the second flow, the more it gets. Goodput of FAST's "
+        "second flow over that of the 162 ms flow: " + ratios(logs)
     )
 
 
@@ -524,10 +544,9 @@ def friendly_abnormal(runs: pl.DataFrame) -> tuple[list[str], str]:
     """Ordinary: Reno loses at every RTT, and the more the longer it is."""
     logs = by_rtt(runs, "friendliness", "retained", "FAST")
     found = [stats.any_of([*rises(logs.values()), *(stats.mean(of).above(0) for of in logs.values())])]
-    kept = ", ".join(f"{rtt} ms {math.exp(np.mean(x)):.3g}" for rtt, x in logs.items())
     return found, (
         "Ordinary would be: Reno loses at every RTT, and more the longer it is. Reno's goodput beside FAST over that beside "
-        f"Reno: {kept}"
+        "Reno: " + ratios(logs)
     )
 
 
@@ -546,7 +565,7 @@ def summary_unfair(runs: pl.DataFrame) -> tuple[list[str], str]:
     ]
     return found, (
         f"For it is a variant that leaves Reno less than {FRIENDLY:g} of its share and uses no less of the link than Reno, within "
-        f"{SAME:.0%}. "
+        f"{100 * SAME:g} %. "
         + KEPT + named(runs, "friendliness", "retained", variants(runs))
         + ". Utilisation, %: " + named(runs, "utilisation", "utilisation", present(runs))
     )  # fmt: skip
@@ -667,6 +686,16 @@ HEADS = {
     "friendliness": "A variant beside Reno (4.4)",
     "mixture": "Four flows of different RTTs (4.5)",
 }
+OVERVIEW = {
+    ("utilisation", "utilisation"): "One flow: utilisation, %",
+    ("fairness", "smaller_share"): "Two: smaller / larger",
+    ("fairness", "utilisation"): "Two: utilisation, %",
+    ("fairness", "queue_s"): "Two: time in queue, ms",
+    ("fairness", "variation"): "Two: std. dev. / mean of goodput",
+    ("rtt-fairness", "rtt_unfairness"): "Another RTT: unfairness, |log2|",
+    ("friendliness", "retained"): "Beside Reno: what Reno keeps",
+    ("mixture", "interval_s"): "Four: packet interval of short flows, ms",
+}
 INTERVAL = "95 % interval (Student's t)"
 FOUR = "Long flows at 42, 82, 122 and 162 ms."
 # A figure of a test: its metric, title, axis, and what to make of it.
@@ -682,7 +711,7 @@ VIEWS = (
     ("fairness", "queue_s", "Time in the queue with two flows (4.2)", "Mean time in queue (ms)",
      "The buffer is a fifth of the bandwidth-delay product, so it grows with the RTT."),
     ("rtt-fairness", "rtt_ratio", "A second flow of another RTT (4.3)", "Goodput over the 162 ms flow's",
-     "Dotted: inverse to the RTT, and to its square. 1 is equal shares."),
+     "Grey: inverse to the RTT (dotted), and to its square. 1 is equal shares."),
     ("friendliness", "retained", "What Reno keeps beside a variant (4.4)", "Reno's goodput / beside Reno",
      "1 leaves Reno what it gets beside another Reno."),
     ("mixture", "over_background", "Four long flows against the background (4.5)", "Throughput / background's", FOUR),
@@ -732,6 +761,17 @@ def table(of: pl.DataFrame, name: str, title: str, by: list[str], values: list[s
     )
     shown = columns(per_seed, by, every).rename(heads, strict=False)
     return Table(name, title, caption, shown, of.drop("reno_bps"))
+
+
+def overview(base: pl.DataFrame) -> list[Table]:
+    """What most findings rest on: a row for each law, its mean over the RTTs of a test."""
+    shown = {key: head for key, head in OVERVIEW.items() if base.filter(test=key[0]).height}
+    rows: dict[str, dict[str, str]] = {name: {"Algorithm": name} for name in present(base)}
+    for name, ((test, value), head) in itertools.product(rows, shown.items()):
+        there = by_seed(base, test, value, name)
+        rows[name][head] = told(mean_of(base, test, value, name), METRICS[value].scale) if there else "–"
+    caption = f"Mean over the RTTs of each test; n = {base['seed'].n_unique()} runs, {INTERVAL}."
+    return [Table("overview", "Each law in a row", caption, pl.DataFrame(list(rows.values())))] if rows else []
 
 
 def measured(base: pl.DataFrame) -> list[Table]:
@@ -850,7 +890,8 @@ def over_time(traces: pl.DataFrame) -> list[Figure]:
     drawn = []
     for value, what, label in (("window", "Windows", "Window (segments)"), ("goodput", "Goodput", "Goodput (Mbit/s)")):
         if traces.height:
-            data = traces.select("time_s", f"{value}_1", f"{value}_2", "algorithm")
+            at = "window_at_s" if value == "window" else "time_s"
+            data = traces.select(pl.col(at).alias("time_s"), f"{value}_1", f"{value}_2", "algorithm")
             caption = f"Two flows at {traces['rtt_ms'][0]} ms on 250 Mbit/s, the second later; seed 1, every second."
             title = f"{what} of two flows over time (4.2)"
             drawn.append(Figure(f"over-time-{value}", title, caption, two_over_time(data, value, label), data))
@@ -861,7 +902,7 @@ def two_over_time(data: pl.DataFrame, value: str, label: str) -> Chart:
     names = data["algorithm"].unique(maintain_order=True).to_list()
     with styled():
         chart = Chart(7.2, 1.5 * math.ceil(len(names) / 2) + 0.8)
-        panels = chart.subplots(math.ceil(len(names) / 2), 2, sharex=True, squeeze=False).flat
+        panels = chart.subplots(math.ceil(len(names) / 2), 2, sharex=True, sharey=True, squeeze=False).flat
         for axes, name in itertools.zip_longest(panels, names):
             if name is None:
                 axes.set_axis_off()
@@ -873,7 +914,7 @@ def two_over_time(data: pl.DataFrame, value: str, label: str) -> Chart:
                 )
             axes.set_title(name)
             axes.set_ylim(bottom=0)
-            axes.xaxis.set_tick_params(labelbottom=True)
+            axes.tick_params(labelbottom=True, labelleft=True)
             axes.set_xlabel("Time (s)")
         chart.supylabel(label, fontsize="medium")
         chart.legend_below()
@@ -897,7 +938,9 @@ def over_rtt(data: pl.DataFrame, value: str, label: str) -> Chart:
             x = np.geomspace(float(data["rtt_ms"].min()), float(data["rtt_ms"].max()), 50)
             for power in (1, 2):
                 inverse = f"(162 ms / RTT){'²' if power == 2 else ''}"
-                axes.plot(x, (162 / x) ** power, color="#888888", linestyle=":", linewidth=1, label=inverse)
+                axes.plot(
+                    x, (162 / x) ** power, color="#888888", linestyle=("", ":", "-.")[power], linewidth=1, label=inverse
+                )
         for i, name in enumerate(names):
             of = data.filter(algorithm=name)
             middle, errors = middle_and_errors(of, metric.scale)
@@ -934,28 +977,31 @@ def bars(data: pl.DataFrame, value: str, label: str) -> Chart:
 
 def answer(base: pl.DataFrame, listed: list[dict[str, str]], alphas: dict[str, pl.DataFrame]) -> str:
     """The answer to the study's question, as far as its parts were run."""
-    said = []
     there = set(base["test"]) if base.height else set()
-    names = present(base) if base.height else []
-    if "utilisation" in there:
-        said.append(
-            "One flow on 800 Mbit/s: the link is used to, %: " + named(base, "utilisation", "utilisation", names) + "."
+    said = [
+        f"{what}: {ends(base, test, value)}."
+        for test, value, what in (
+            ("utilisation", "utilisation", "One flow on 800 Mbit/s uses, % of the link"),
+            ("fairness", "smaller_share", "Of two equal flows on 250 Mbit/s the smaller gets, of the larger's goodput"),
+            ("rtt-fairness", "rtt_unfairness", "With another RTT goodputs are apart by, in factors of two"),
+            ("friendliness", "retained", "Beside a variant Reno keeps, of what it gets beside Reno"),
         )
-    if "fairness" in there:
-        said.append(
-            "Of two equal flows on 250 Mbit/s the smaller gets, of the larger's goodput: "
-            + named(base, "fairness", "smaller_share", names)
-            + "; the link is used to, %: " + named(base, "fairness", "utilisation", names) + "."
-        )  # fmt: skip
-    if "friendliness" in there:
-        said.append(KEPT + named(base, "friendliness", "retained", [n for n in names if n != RENO]) + ".")
-    if len(alphas) > 1:
-        printed = [row["finding"] for row in listed if not row["ours"]]
-        found = {name: [judge(of, finding) for finding in printed] for name, of in alphas.items()}
-        held = {name: sum(stats.claim(of[0]) == stats.HOLDS for of in each if of) for name, each in found.items()}
-        told = "; ".join(f"{name} {n} of {len(printed)}" for name, n in held.items())
-        said.append(f"Findings of the paper that hold with each alpha of FAST: {told}.")
+        if test in there
+    ]
+    for number, (name, of) in enumerate(alphas.items()):
+        found = [judge(of, row["finding"]) for row in listed if not row["ours"]]
+        count = Counter(stats.claim(one[0]) for one in found if one)
+        words = (stats.HOLDS, stats.PARTLY, stats.FAILS, stats.CANNOT_TELL)
+        told = ", ".join(f"{word} {count[word]}" for word in words)
+        if count:
+            said.insert(number, f"Findings of the paper with FAST's {name}: {told}.")
     return " ".join(said)
+
+
+def ends(runs: pl.DataFrame, test: str, value: str) -> str:
+    """The least and the most of a figure, each with its interval and its law."""
+    of = named(runs, test, value, present(runs) if value != "retained" else variants(runs)).split("; ")
+    return " to ".join(f"{figure} ({name})" for name, _, figure in (of[i].partition(" ") for i in (-1, 0)))
 
 
 def differences() -> list[str]:
