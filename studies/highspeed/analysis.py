@@ -913,9 +913,9 @@ def two_over_time(data: pl.DataFrame, value: str, label: str) -> Chart:
                     *thin(of["time_s"], of[f"{value}_{i + 1}"]), label=("first flow", "second flow")[i], **look(i)
                 )
             axes.set_title(name)
-            axes.set_ylim(bottom=0)
             axes.tick_params(labelbottom=True, labelleft=True)
             axes.set_xlabel("Time (s)")
+        chart.axes[0].set_ylim(bottom=0)  # of all panels, once all are drawn
         chart.supylabel(label, fontsize="medium")
         chart.legend_below()
     return chart

@@ -93,6 +93,42 @@ def test_a_run_far_from_the_others_is_named(study):
     assert table.frame.select("Algorithm", "RTT, ms", "Seed").rows() == [("CUBIC", "82", "2")]
 
 
+def test_windows_over_time_are_whole_and_where_they_were_sampled(study):
+    """A window is of the moment of its sample, a rate of the second from its start on; no panel cuts what another has."""
+    traces = pl.DataFrame(
+        {
+            "algorithm": ["CUBIC"] * 3 + ["FAST"] * 3,
+            "rtt_ms": [82] * 6,
+            "time_s": [0.0, 1.0, 2.0] * 2,
+            "window_at_s": [1.0, 2.0, 3.0] * 2,
+            "window_1": [10.0, 20.0, 30.0, 700.0, 900.0, 800.0],
+            "window_2": [5.0, 6.0, 7.0, 50.0, 60.0, 70.0],
+            "goodput_1": [1.0] * 6,
+            "goodput_2": [2.0] * 6,
+        }
+    )
+    windows, rates = study.analysis().over_time(traces)
+    assert windows.data["time_s"].to_list() == [1.0, 2.0, 3.0] * 2
+    assert rates.data["time_s"].to_list() == [0.0, 1.0, 2.0] * 2
+    panels = [axes for axes in windows.chart.axes if axes.lines]
+    assert len(panels) == 2
+    assert all(axes.get_ylim()[0] == 0 and axes.get_ylim()[1] >= 900 for axes in panels)
+
+
+def test_each_law_has_a_row_of_means_over_the_rtts(study):
+    """CUBIC uses 100, 50 and 75 % at 10 ms and all of the link at 82 ms, in three runs: 87.5 % in the mean, t by hand."""
+    rows = [
+        {"test": "fairness", "algorithm": "CUBIC", "rtt_ms": rtt, "seed": seed, "smaller_share": 1.0, "queue_s": 0.001}
+        | {"variation": 0.1, "utilisation": used[seed - 1]}
+        for rtt, used in ((10, [1.0, 0.5, 0.75]), (82, [1.0, 1.0, 1.0]))
+        for seed in (1, 2, 3)
+    ]
+    (table,) = study.analysis().overview(pl.DataFrame(rows))
+    # means by seed 1, 0.75, 0.875: s = 0.125, half = 4.3027 · 0.125 / √3 = 0.311, cut at 1
+    assert table.frame["Two: utilisation, %"].to_list() == ["88 [56, 100]"]
+    assert study.analysis().overview(pl.DataFrame(rows).clear()) == []
+
+
 def test_what_is_finished_is_not_run_again(study, tmp_path, monkeypatch):
     about = small(study.about)
     first = context(study, about, tmp_path, ["fairness"])
