@@ -116,16 +116,16 @@ def test_windows_over_time_are_whole_and_where_they_were_sampled(study):
 
 
 def test_each_law_has_a_row_of_means_over_the_rtts(study):
-    """CUBIC uses 100, 50 and 75 % at 10 ms and all of the link at 82 ms, in three runs: 87.5 % in the mean, t by hand."""
+    """CUBIC uses 100, 50 and 75 % at 10 ms and all of the link at 82 and 300 ms, in three runs: t by hand."""
     rows = [
         {"test": "fairness", "algorithm": "CUBIC", "rtt_ms": rtt, "seed": seed, "smaller_share": 1.0, "queue_s": 0.001}
         | {"variation": 0.1, "utilisation": used[seed - 1]}
-        for rtt, used in ((10, [1.0, 0.5, 0.75]), (82, [1.0, 1.0, 1.0]))
+        for rtt, used in ((10, [1.0, 0.5, 0.75]), (82, [1.0, 1.0, 1.0]), (300, [1.0, 1.0, 1.0]))
         for seed in (1, 2, 3)
     ]
     (table,) = study.analysis().overview(pl.DataFrame(rows))
-    # means by seed 1, 0.75, 0.875: s = 0.125, half = 4.3027 · 0.125 / √3 = 0.311, cut at 1
-    assert table.frame["Two: utilisation, %"].to_list() == ["88 [56, 100]"]
+    # means by seed 1, 5/6, 11/12: s = 1/12, half = 4.3027 / 12 / √3 = 0.207, cut at 1
+    assert table.frame["Two: utilisation, %"].to_list() == ["92 [71, 100]"]
     assert study.analysis().overview(pl.DataFrame(rows).clear()) == []
 
 
