@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from cclab.scenario import Dumbbell, Flow, Scenario
 from cclab.sweep import Study
 
 if TYPE_CHECKING:
+    from cclab.analysis.figures import Distribution
     from cclab.analysis.plots import Chart
     from cclab.results import Result
     from cclab.sweep.run import Progress
@@ -384,18 +385,18 @@ class Answer:
         return chart
 
     @cached_property
-    def delays(self) -> dict[str, Any]:
+    def delays(self) -> dict[str, Distribution]:
         """RTT samples after the warm-up in ms, of each law in every mixture, all runs together."""
-        import numpy as np
+        from cclab.analysis import metrics
+        from cclab.analysis.figures import Distribution
 
-        found: dict[str, Any] = {}
-        for mix, result in self._results:
+        found: dict[str, Distribution] = {}
+        for mix, result in self._results():
+            rtts_s = metrics.rtts_s(result)
             for law, count in mix:
-                of = result.samples.filter(pl.col("time_s") >= result.warmup_s)
-                of = of.join(result.flows.select("cc", flow="label"), on="flow").filter(pl.col("cc") == law)
                 name = called(mix) if len(mix) == 1 else f"{count} {law} in {called(mix)}"
-                found.setdefault(name, []).append(of["rtt_s"].to_numpy() * 1e3)
-        return {name: np.concatenate(of) for name, of in found.items()}
+                found.setdefault(name, Distribution()).add(rtts_s[law] * 1e3)
+        return found
 
     def delay_cdf(self) -> Chart:
         """Cumulative distribution of the RTT samples of each law among its own; milliseconds."""
@@ -415,7 +416,7 @@ class Answer:
         from cclab.analysis import figures, metrics
 
         found: dict[str, list[float]] = {}
-        for mix, result in self._results:
+        for mix, result in self._results():
             if sum(count for _, count in mix) == self.question.flows:
                 found.setdefault(called(mix), []).append(metrics.convergence_time_s(result))
         return figures.dots(found, "Time to an equal share ± 20 % (s)")
@@ -425,7 +426,10 @@ class Answer:
         q = self.question
         pairs = [(q.b, q.a)] + [(law, q.against) for law in (q.a, q.b) if q.against not in (None, law, q.a, q.b)]
         wanted = [called(((one, 1), (str(other), q.flows - 1))) for one, other in pairs]
-        first = {called(mix): result for mix, result in reversed(self._results)}
+        first: dict[str, Result] = {}
+        for mix, result in self._results():
+            if called(mix) in wanted:
+                first.setdefault(called(mix), result)
         return {name: first[name] for name in wanted if name in first}
 
     def figures(self) -> dict[str, Chart]:
@@ -438,10 +442,10 @@ class Answer:
             charts[f"throughput-{i}"] = result.plot.throughput()
         return charts
 
-    @cached_property
-    def _results(self) -> list[tuple[Mix, Result]]:
+    def _results(self) -> Iterator[tuple[Mix, Result]]:
+        """Whole runs, read one by one: all of them would not fit into memory."""
         mixes = self.question.mixes()
-        return [(mixes[at["mix"]], result) for at, result in self.study.results()]
+        return ((mixes[at["mix"]], result) for at, result in self.study.results())
 
     def _laws(self) -> list[str]:
         q = self.question

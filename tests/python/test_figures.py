@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import weakref
 
 import numpy as np
 import polars as pl
@@ -70,8 +71,47 @@ def test_boxes_and_distributions_are_quantiles():
     (whiskers,) = axes.collections
     assert [[float(x) for x in s[:, 0]] for s in whiskers.get_segments()] == [[5.0, 25.0], [75.0, 95.0]]
     points = drawn(figures.cdf({"a": np.arange(1.0, 11.0)}, "x (ms)"))["a"]
-    assert points[4] == [5.0, 0.5]
+    assert points[5] == [5.0, 0.5]
     assert points[-1] == [10.0, 1.0]
+
+
+def test_a_distribution_of_any_number_of_values_is_small_and_right():
+    rng = np.random.Generator(np.random.PCG64(3))
+    q = [0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0]
+    made = figures.Distribution()
+    parts = [rng.lognormal(3.0, 0.7, size=10_000) for _ in range(30)]
+    for part in parts:
+        made.add([*part, np.nan])
+    assert made.quantiles(q) == pytest.approx(np.quantile(np.concatenate(parts), q), rel=1e-3)
+    values, shares = made.line()
+    assert len(values) < 7000  # from e^(3 − 0.7 × 4.7) to e^(3 + 0.7 × 4.7) in steps of 0.1 %
+    of_all = np.searchsorted(np.sort(np.concatenate(parts)), values * 1.001, "right") / 300_000
+    assert shares == pytest.approx(of_all, abs=2e-3)
+    few = rng.lognormal(3.0, 1.0, size=20)
+    assert figures.Distribution(few).quantiles(q) == pytest.approx(np.quantile(few, q), rel=1e-12)
+    alone = figures.Distribution([40.0] * 1000)
+    assert set(alone.quantiles(q)) == {40.0}
+    assert drawn(figures.cdf({"a": alone}, "x"))["a"] == [[40.0, 0.0], [40.0, 1.0]]  # a step that is seen
+    assert np.isnan(figures.Distribution([np.nan]).quantiles(q)).all()
+    assert list(figures.Distribution([0.0, 0.0]).quantiles([0.5])) == [0.0]
+
+
+def test_figures_of_many_runs_keep_one_run_at_a_time(study, monkeypatch):
+    """As many samples as there are: what is held of them is bounded, whatever the number of runs."""
+    held = weakref.WeakSet()
+    most = 0
+    load = cclab.Result.load
+
+    def loaded(place):
+        nonlocal most
+        result = load(place)
+        held.add(result)
+        most = max(most, len(held))
+        return result
+
+    monkeypatch.setattr(cclab.Result, "load", loaded)
+    study.plot.delay_cdf(by=["cc"])
+    assert 1 <= most <= 2  # the one before goes when the next is there
 
 
 def test_no_tick_is_a_formula():

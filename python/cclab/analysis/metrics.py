@@ -261,6 +261,14 @@ def queueing_delay(
     return pl.DataFrame([packet, {"by": "time"} | _percentiles(waits, held)])
 
 
+def rtts_s(result: Result) -> dict[str, NDArray[Any]]:
+    """RTT samples from the end of the warm-up on, by law."""
+    laws = result.flows.filter(pl.col("cc") != "udp").select("cc", flow="label")
+    of = result.samples.filter(pl.col("time_s") >= result.warmup_s).join(laws, on="flow")
+    parts = {str(law): part["rtt_s"].to_numpy() for (law,), part in of.group_by("cc")}
+    return {law: parts.get(law, np.empty(0)) for law in laws["cc"].unique(maintain_order=True)}
+
+
 def power(throughput_bps: Result | ArrayLike, delay_s: ArrayLike = math.nan, exponent: float = 1.0) -> NDArray[Any]:
     """Throughput^exponent over delay (Kleinrock 1979); of a result, goodput over mean RTT of each TCP flow."""
     if isinstance(throughput_bps, Result):

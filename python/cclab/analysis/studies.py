@@ -428,19 +428,17 @@ class StudyPlots:
 
     # Of samples.
 
-    def _delays(self, by: Sequence[str] | None) -> dict[str, Any]:
+    def _delays(self, by: Sequence[str] | None) -> dict[str, drawing.Distribution]:
         groups = self._groups(by)
-        found: dict[tuple[str, ...], list[Any]] = {}
+        many = self._study.table("flows").filter(pl.col("cc") != "udp").select(groups).n_unique()
+        if many > _MOST_ROWS:
+            raise TooManyError(f"{many} distributions; at most {_MOST_ROWS}: name what to tell apart (by)")
+        found: dict[tuple[str, ...], drawing.Distribution] = {}
         for at, result in self._study.results():
-            for row in result.flows.filter(pl.col("cc") != "udp").to_dicts():
-                samples = result.samples.filter(
-                    (pl.col("flow") == row["label"]) & (pl.col("time_s") >= result.warmup_s)
-                )
-                key = tuple(str(row["cc"] if p == "cc" else at[p]) for p in groups)
-                found.setdefault(key, []).append(samples["rtt_s"].to_numpy() * 1e3)
-        if len(found) > _MOST_ROWS:
-            raise TooManyError(f"{len(found)} distributions; at most {_MOST_ROWS}: name what to tell apart (by)")
-        return {name: np.concatenate(of) for name, of in zip(_told_apart(found), found.values(), strict=True)}
+            for law, of in metrics.rtts_s(result).items():
+                key = tuple(str(law if p == "cc" else at[p]) for p in groups)
+                found.setdefault(key, drawing.Distribution()).add(of * 1e3)
+        return dict(zip(_told_apart(found), found.values(), strict=True))
 
     def delay_cdf(self, by: Sequence[str] | None = None) -> Chart:
         """Cumulative distribution of all RTT samples after the warm-up, of every law at every point; milliseconds.
@@ -463,8 +461,6 @@ class StudyPlots:
         for at, result in self._study.results():
             name = ", ".join(str(at[p]) for p in self._varied) or self._study.name
             found.setdefault(name, []).append(metrics.convergence_time_s(result))
-        if len(found) > _MOST_ROWS:
-            raise TooManyError(f"{len(found)} rows, one for each point; at most {_MOST_ROWS}")
         return drawing.dots(found, "Time to an equal share ± 20 % (s)")
 
     def throughput(self, point: int = 0, replication: int = 0) -> Chart:
@@ -487,6 +483,9 @@ class StudyPlots:
             if self._flows.group_by([*self._study.parameters, "seed"]).len()["len"].max() != 1:
                 wanted["convergence"] = self.convergence
         charts = {}
+        many = self._per_run[0].select(self._varied).n_unique() if self._varied else 1
+        if many > _MOST_ROWS:
+            raise TooManyError(f"{many} rows, one for each point; at most {_MOST_ROWS}")
         for name, draw in wanted.items():
             with contextlib.suppress(TooManyError):
                 charts[name] = draw()
