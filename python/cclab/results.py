@@ -98,11 +98,12 @@ class Result:
 
         return pl.DataFrame() if self._tables.get(name) is None else self._table(name)
 
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        """A table row by row, without a data frame; none where it is not there."""
+    def rows(self, name: str, *only: str) -> list[dict[str, Any]]:
+        """A table row by row, or these columns of it, without a data frame; none where it is not there."""
         table = self._tables.get(name)
         if not isinstance(table, dict):
-            return [] if table is None else list(table.to_dicts())
+            return [] if table is None else list((table.select(only) if only else table).to_dicts())
+        table = {column: table[column] for column in only or table}
         values = [of.tolist() if hasattr(of, "tolist") else columns.texts(of) for of in table.values()]
         return [dict(zip(table, row, strict=True)) for row in zip(*values, strict=True)]
 
@@ -249,10 +250,11 @@ class Result:
 
     def _connection_rows(self) -> list[dict[str, Any]]:
         """The rows of `connections`."""
-        sessions = self.rows("sessions")
+        only = "label", "cc", "start_s", "measured_s", "goodput_bps", "fct_s"
+        sessions = self.rows("sessions", *only)
         paths = tuple(f"{row['label']}/" for row in sessions)
-        tunnels = {row["name"] for row in self.rows("links") if str(row["name"]).startswith("tunnel-")}
-        flows = [row for row in self.rows("flows") if row["label"] not in tunnels]
+        tunnels = {row["name"] for row in self.rows("links", "name") if str(row["name"]).startswith("tunnel-")}
+        flows = [row for row in self.rows("flows", *only) if row["label"] not in tunnels]
         return [*(row for row in flows if not (paths and str(row["label"]).startswith(paths))), *sessions]
 
     def summary(self) -> str:

@@ -264,7 +264,10 @@ def test_rows_need_no_data_frame(small, background):
         for name in ("flows", "links", "background", "fct", "samples", "packets"):
             before = str(fresh.rows(name))
             if before != "[]":
+                some = list(fresh.rows(name)[0])[1::2]
+                of_some = str(fresh.rows(name, *some))
                 assert before == str(getattr(fresh, name).to_dicts()) == str(fresh.rows(name))
+                assert of_some == str(getattr(fresh, name).select(some).to_dicts()) == str(fresh.rows(name, *some))
 
 
 @pytest.mark.parametrize("stop", ["2 s", "1.2 s"])

@@ -70,7 +70,7 @@ def run(
 
 def never_up(result: Result) -> list[str]:
     """What to say of connections whose handshake never ended; nothing where there are none, or of any programs."""
-    flows = (row for row in result.rows("flows") if row["cc"] not in ("udp", "any"))
+    flows = (row for row in result.rows("flows", "label", "cc", "connect_s") if row["cc"] not in ("udp", "any"))
     silent = [row["label"] for row in flows if math.isnan(row["connect_s"])]
     return [f"Never came up, as no SYN was answered: {some(silent)}."] if silent else []
 

@@ -43,10 +43,11 @@ def run(scenario: Scenario, seed: int, progress: Callable[[float], None]) -> dic
 def remark(result: Result) -> str | None:
     """What was in vain: flows that nobody answered, stations that nobody hears, frames where there is no air."""
     said = never_up(result)
-    lost = [row["label"] for row in result.rows("flows") if row["ecn"] == "lost" and not np.isnan(row["connect_s"])]
+    flows = result.rows("flows", "label", "ecn", "connect_s")
+    lost = [row["label"] for row in flows if row["ecn"] == "lost" and not np.isnan(row["connect_s"])]
     if lost:
         said.append(f"Asked for ECN, and came up without: {some(lost)}; their SYN was lost or the peer has none.")
-    if result.rows("stations"):
+    if result.rows("stations", "name"):
         said += _out_of_reach(result)
     else:
         if result.scenario.get("record", {}).get("frames"):
@@ -75,7 +76,8 @@ def _says_nothing_of_ecn(flow: dict[str, Any]) -> bool:
 
 
 def _tiny(result: Result) -> list[str]:
-    tiny = [row["name"] for row in result.rows("links") if row["queue_limit_packets"] == 1]
+    limit = "queue_limit_packets"
+    tiny = [row["name"] for row in result.rows("links", "name", limit) if row[limit] == 1]
     return [f"A single packet may wait at: {some(tiny)}."] if tiny else []
 
 

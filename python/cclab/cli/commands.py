@@ -170,7 +170,7 @@ def run(
     console.note(f"{result.engine['simulated_s']:g} s {how} in {result.engine['wall_s']:.2f} s.")
     if out is not None:
         console.note(f"Kept in {out}. A page with figures: cclab report {out}")
-    if backend == "model" and not any(math.isfinite(row["goodput_bps"]) for row in result.rows("flows")):
+    if backend == "model" and not any(math.isfinite(row["goodput_bps"]) for row in result.rows("flows", "goodput_bps")):
         click.get_current_context().exit(FAILURE)  # there is no formula, which the remark says
 
 
