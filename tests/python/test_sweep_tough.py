@@ -16,9 +16,11 @@ import tomli_w
 
 import cclab
 from cclab import backends
-from cclab.sweep.job import core_digest
+from cclab.sweep import executors
+from cclab.sweep.job import Stopped, core_digest
 from cclab.sweep.pack import Row, packed
 from cclab.sweep.plan import make
+from cclab.sweep.run import Sweep
 from cclab.sweep.store import Store, Writer, is_store
 from conftest import CLAB, write
 
@@ -210,7 +212,7 @@ class Slow(cclab.CongestionControl):
 
 
 @pytest.mark.parametrize(("wanted", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("command", ["run", "sweep"])
+@pytest.mark.parametrize("command", ["run", "sweep", "compare"])
 @pytest.mark.parametrize(
     "body",
     [
@@ -225,10 +227,15 @@ def test_a_slow_law_does_not_keep_anybody_from_stopping(processes, tmp_path, bod
     scenario = {"duration": "2 min", "network": network, "flows": [{"cc": "slow", "count": 2}]}
     write(tmp_path / "slow.toml", tomli_w.dumps(scenario))
     write(tmp_path / "study.toml", 'scenario = "slow.toml"\nreplications = 40')
-    what = ["run", "slow.toml"] if command == "run" else ["sweep", "study.toml", "--out", "store", "--workers", 2]
-    going = processes(
-        *CLAB, *what, "--algorithms", "slow.py", cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    what = {
+        "run": ["run", "slow.toml"],
+        "sweep": ["sweep", "study.toml", "--out", "store", "--workers", 2],
+        "compare": ["compare", "slow", "reno"],
+    }[command]
+    (tmp_path / "tmp").mkdir()
+    environment = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
+    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
+    going = processes(*CLAB, *what, "--algorithms", "slow.py", cwd=tmp_path, env=environment, **pipes)
     until((tmp_path / "begun").exists, going)
     time.sleep(0.3)
     going.send_signal(wanted)
@@ -238,9 +245,35 @@ def test_a_slow_law_does_not_keep_anybody_from_stopping(processes, tmp_path, bod
     assert going.returncode == status, err.decode()
     assert b"Traceback" not in err
     assert b"its congestion control failed" not in err
+    assert not list((tmp_path / "tmp").iterdir())
     if command == "sweep":
         status = cclab.load(tmp_path / "store").status()
         assert (status["finished"], status["failed"]) == (0, 0)
+
+
+def test_only_a_run_is_stopped_and_never_the_pool_whose_thread_it_has(monkeypatch, caplog):
+    """Threads that are asked to stop just when their runs end: each run ends or is stopped, and the pool lives on."""
+    of = Sweep.__new__(Sweep)
+    of._threads = set()
+    monkeypatch.setattr("cclab.sweep.run.run_jobs", lambda jobs, _: [sum(range(n)) for n in jobs])
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    stopped = 0
+    try:
+        with executors.threads(4) as pool:
+            for _ in range(40):
+                tasks = [pool.submit(of._in_thread, [n % 60]) for n in range(50)]
+                until = time.monotonic() + 60
+                while not all(task.done() for task in tasks) and time.monotonic() < until:
+                    of._ask_threads()
+                stopped += sum(isinstance(task.exception(30), Stopped) for task in tasks)
+            assert pool.submit(of._in_thread, [3]).result(30) == [3]
+            assert all(thread.is_alive() for thread in pool._threads)
+    finally:
+        sys.setswitchinterval(before)
+    assert stopped
+    assert not of._threads
+    assert "Exception in worker" not in caplog.text
 
 
 def test_processes_end_with_the_sweep_that_started_them(processes, tmp_path):

@@ -18,6 +18,7 @@ from concurrent.futures import (
 )
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import Protocol
 
@@ -32,6 +33,7 @@ from cclab.sweep.pack import Row
 from cclab.sweep.plan import Design, Plan
 from cclab.sweep.store import Log
 
+_ASK = ctypes.pythonapi.PyThreadState_SetAsyncExc  # to raise an exception in a thread; None takes it back
 _TICK = 0.5  # seconds between two looks at the clock
 _STOPPING = 0.3  # seconds for a run to see that it is to stop
 _COMMIT = 0.05  # seconds that a finished run waits for others, so that they are kept together
@@ -157,7 +159,6 @@ class Runner:
         self._shares: dict[str, float] = {}  # of runs under way in threads
         self._stop = threading.Event()
         self._threads: set[int] = set()  # that are at a run
-        self._threads_known = threading.Condition()
         self._done: set[str] = set()
         self._failed: set[str] = set()
         self._again: set[str] = set()  # failed before, and wanted again
@@ -308,22 +309,26 @@ class Runner:
         return pool.submit(self._in_thread if threads else run_jobs, jobs)
 
     def _in_thread(self, jobs: Sequence[Job]) -> list[Outcome]:
-        with self._threads_known:
-            self._threads.add(threading.get_ident())
+        thread = threading.get_ident()
+        self._threads.add(thread)
         try:
             return run_jobs(jobs, self._share)
         finally:
-            with self._threads_known:
-                self._threads.discard(threading.get_ident())
-                self._threads_known.notify()
+            # What was asked of this thread and not seen yet must not be seen by the pool, whose thread it is. Without a
+            # lock: to be stopped while one is taken would leave it taken.
+            self._threads.discard(thread)
+            _ASK(ctypes.c_ulong(thread), None)
 
     def _end_threads(self) -> None:
         """Wait for runs to see that they are to stop; one that is in a law written in Python is stopped there."""
-        with self._threads_known:
-            if not self._threads_known.wait_for(lambda: not self._threads, _STOPPING):
-                for thread in self._threads:
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
-                self._threads_known.wait_for(lambda: not self._threads, _STOPPING)
+        running = [future for future in self._pending if future.running()]
+        if wait(running, _STOPPING).not_done:
+            self._ask_threads()
+            wait(running, _STOPPING)
+
+    def _ask_threads(self) -> None:
+        # No step of Python's lies between looking who is at a run and asking, so nobody who has left it is asked.
+        deque(map(_ASK, map(ctypes.c_ulong, self._threads), repeat(ctypes.py_object(Stopped))), maxlen=0)
 
     def _share(self, key: str, done: float) -> None:
         if self._stop.is_set():
