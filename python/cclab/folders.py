@@ -85,6 +85,8 @@ def open_folder(place: Path, schema: str) -> dict[str, Any]:
         if kind == schema.partition("/")[0]:
             raise ResultError(f"{place}: written in layout {version} of {kind}; this cclab reads {schema}")
         raise ResultError(f"{place}: holds {found!r}, not {schema!r}")
+    if manifest.pop("sha256", None) != _digest(manifest):
+        raise ResultError(f"{place}: {MANIFEST} is damaged (it does not match its own hash)")
     for name, about in manifest["files"].items():
         path = place / name
         if not path.is_file():
@@ -217,8 +219,13 @@ def _seal(folder: Path, schema: str, manifest: dict[str, Any], derived: tuple[st
         if name in derived:
             continue
         files[name] = {"bytes": path.stat().st_size, "sha256": _sha256(path)}
-    write_text(folder / MANIFEST, json.dumps({"schema": schema, **manifest, "files": files}, indent=1) + "\n")
+    whole = {"schema": schema, **manifest, "files": files}
+    write_text(folder / MANIFEST, json.dumps(whole | {"sha256": _digest(whole)}, indent=1) + "\n")
     _sync(folder)
+
+
+def _digest(manifest: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
 def _move(partial: Path, place: Path) -> None:

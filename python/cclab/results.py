@@ -297,7 +297,6 @@ class Result:
 
         place = Path(place)
         manifest = folders.open_folder(place, SCHEMA)
-        _refuse_mistyped(place, manifest)
         try:
             tables = {
                 name: pl.read_parquet(place / f"{name}.parquet") if f"{name}.parquet" in manifest["files"] else None
@@ -344,28 +343,6 @@ def frame(table: dict[str, Any]) -> pl.DataFrame:
         return pl.Series(values, dtype=pl.String) if isinstance(values, list) else values
 
     return pl.DataFrame({name: series(values) for name, values in table.items()})
-
-
-_NUMBER = (int, float)
-_MANIFEST: dict[str, Any] = {
-    "scenario": dict, "written": dict, "backend": str, "seed": int, "jain": (*_NUMBER, type(None)), "engine": dict,
-    "digest": str, "versions": dict, "scenario.name": str, "engine.events": int, "engine.data_packets": int,
-    "engine.simulated_s": _NUMBER, "engine.wall_s": _NUMBER, "engine.cpu_s": _NUMBER, "versions.cclab": str,
-}  # fmt: skip
-
-
-def _refuse_mistyped(place: Path, manifest: dict[str, Any]) -> None:
-    from cclab.folders import MANIFEST
-
-    for field, kind in _MANIFEST.items():
-        value: Any = manifest
-        for part in field.split("."):
-            value = value.get(part, ...)
-        if not isinstance(value, kind):
-            raise ResultError(f"{place}: {MANIFEST} is damaged ({field} is missing or of the wrong kind)")
-    for name in columns.ALWAYS:
-        if f"{name}.parquet" not in manifest["files"]:
-            raise ResultError(f"{place}: {MANIFEST} is damaged (it does not list {name}.parquet)")
 
 
 def _finite(value: Any) -> Any:
