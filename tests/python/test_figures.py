@@ -191,6 +191,27 @@ def test_a_heat_map_has_the_mean_of_each_pair(study):
     assert float(cells[(1.5, 0.5)]) == pytest.approx(100 * pair["share"].mean(), rel=5e-3)
 
 
+def test_harm_of_a_sweep_is_that_of_its_solo_runs(small, study, tmp_path):
+    def flows(*laws):
+        return {"flows": [{"cc": law, "start_jitter": "50 ms"} for law in laws]}
+
+    base = small.replace({"warmup": "500 ms", "record": {"samples": "off"}})
+    with_whom = {"nobody": flows("reno"), "cubic": flows("reno", "cubic"), "two": flows("reno", "reno", "vegas")}
+    pairs = cclab.Study(base).vary({"beside": with_whom, "flows.0.cc": ["reno", "vegas"]}).replicate(2)
+    pairs = pairs.run(tmp_path / "pairs")
+    shown = {t.get_position(): float(t.get_text()) for t in pairs.plot.heatmap(metric="harm").axes[0].texts}
+    of = pairs.table("flows").filter(pl.col("flows.0.cc") == "vegas", pl.col("label") == "vegas-1").sort("seed")
+    solo, beside = (of.filter(pl.col("beside") == who)["goodput_bps"] for who in ("nobody", "two"))
+    lost = [metrics.harm(a, b) for a, b in zip(solo, beside, strict=True)]
+    assert solo.len() == 2
+    assert shown[(1.5, 1.5)] == pytest.approx(np.mean(lost), rel=5e-3)
+    assert len(shown) == 4  # nobody harms nobody
+    lines = drawn(pairs.plot.over("harm", "flows.0.cc"))
+    assert lines["two"][1][1] == pytest.approx(np.mean(lost), rel=1e-3)
+    with pytest.raises(ResultError, match="harm needs runs in which the first flow is alone"):
+        study.plot.heatmap("flows.1.cc", "flows.0.cc", metric="harm")
+
+
 def test_the_first_of_many_flows_has_its_share_and_not_its_laws(small, tmp_path):
     flows = [{"cc": "reno", "count": 3, "start_jitter": "20 ms"}, {"cc": "reno", "count": 3}]
     base, laws = small.replace({"flows": flows, "record": {"samples": "off"}}), ["reno", "cubic"]

@@ -45,12 +45,13 @@ _UNITS = (
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a run: its column, its name with unit, the factor that gives it that unit, and the most it can be."""
+    """A figure of a run: column, name with unit, the factor that gives it that unit, the most and least it can be."""
 
     column: str
     label: str
     scale: float = 1.0
     most: float = math.inf
+    least: float = 0.0
 
 
 METRICS = (
@@ -63,9 +64,10 @@ METRICS = (
 COMPLETION = Metric("fct_s", "Completion time (s)")
 OF_FLOWS = Metric("goodput_bps", "Goodput of each flow (Mbit/s)", 1e-6)
 SHARE = Metric("share", "Share of the goodput (%)", 100.0, 1.0)
+HARM = Metric("harm", "Harm to the first flow", 1.0, 1.0, -math.inf)
 NAMES = {
     "goodput": METRICS[0], "utilisation": METRICS[1], "jain": METRICS[2], "queue": METRICS[3], "loss": METRICS[4],
-    "completion": COMPLETION, "flows": OF_FLOWS, "share": SHARE,
+    "completion": COMPLETION, "flows": OF_FLOWS, "share": SHARE, "harm": HARM,
 }  # fmt: skip
 """What can be asked for by name."""
 
@@ -130,6 +132,29 @@ def first_of(study: Study) -> pl.DataFrame:
     at, x = [*study.parameters, *_SAME_FOR_ALL_RUNS], pl.col("goodput_bps")
     rows = of_study(study).filter(x.is_finite())
     return rows.group_by(at, maintain_order=True).agg(x.first(), share=x.first() / x.sum())
+
+
+def harm_of(study: Study) -> pl.DataFrame:
+    """A row for each run in which the first flow is not alone, with the `harm` that the others do it.
+
+    As `metrics.harm` of goodput. Alone is the run of the same seed that differs in one factor only, and in which no
+    other flow is measured.
+
+    Raises:
+        ResultError: there is none.
+    """
+    at, x = [*study.parameters, *_SAME_FOR_ALL_RUNS], pl.col("goodput_bps")
+    first = of_study(study).group_by(at, maintain_order=True).agg(pl.col("label").first(), x.first(), _n=pl.len())
+    alone, beside = (first.filter(which).drop("_n") for which in (pl.col("_n") == 1, pl.col("_n") > 1))
+    for factor in study.parameters:
+        same = [name for name in (*at, "label") if name != factor]
+        made = beside.join(alone.select(*same, _solo=x), on=same)
+        if made.height:
+            return made.select(*at, harm=(pl.col("_solo") - x) / pl.col("_solo"))
+    raise ResultError(
+        f"{study.name}: harm needs runs in which the first flow is alone, and there are none with the same seed;"
+        ' vary who is beside it, e.g. beside = {nobody = {flows = [{cc = "reno"}]}, ...}'
+    )
 
 
 def figures(
@@ -226,7 +251,8 @@ def over(
         elif min(numbers) > 0 and max(numbers) > 20 * min(numbers):
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_ylim(0, min(axes.get_ylim()[1], 1.03 * metric.most * metric.scale))
+        low, high = axes.get_ylim()
+        axes.set_ylim(0 if metric.least == 0 else min(low, 0), min(high, 1.03 * metric.most * metric.scale))
         if lines:
             chart.legend_below()
             chart.supxlabel("line: " + ", ".join(lines), fontsize=7, color="#555555", x=0.98, ha="right")
@@ -236,7 +262,7 @@ def over(
 def _line(axes: Any, part: pl.DataFrame, x: list[float], metric: Metric, k: int, *, joined: bool, name: str) -> None:
     middle = part["mean"].to_numpy() * metric.scale
     low, high = (part[end].fill_nan(None).fill_null(part["mean"]).to_numpy() for end in ("low", "high"))
-    bars = np.abs(np.clip([low, high], 0.0, metric.most) * metric.scale - middle)
+    bars = np.abs(np.clip([low, high], metric.least, metric.most) * metric.scale - middle)
     sort = sorted(range(len(x)), key=x.__getitem__)
     style = look(k) if joined else look(k) | {"linestyle": "none"}
     axes.errorbar([x[i] for i in sort], middle[sort], bars[:, sort], capsize=2, elinewidth=0.8, marker="o",
@@ -282,6 +308,8 @@ class StudyPlots:
         found = NAMES[metric]
         if metric in ("flows", "share"):
             return self._flows, found, [FLOW]
+        if metric == "harm":
+            return harm_of(self._study), found, []
         if found.column not in self._per_run[0].columns:
             raise ResultError(f"{metric}: no transfer has ended, so there is no completion time")
         return self._per_run[0], found, []
@@ -299,8 +327,8 @@ class StudyPlots:
         """A metric over one factor, with 95 % intervals; a line for each flow and each value of the other factors.
 
         Args:
-            metric: `"goodput"`, `"flows"` (goodput of each), `"share"`, `"utilisation"`, `"jain"`, `"queue"`, `"loss"`
-                or `"completion"`.
+            metric: `"goodput"`, `"flows"` (goodput of each), `"share"`, `"utilisation"`, `"jain"`, `"queue"`, `"loss"`,
+                `"completion"` or `"harm"` (to the first flow, as `heatmap` has it).
             along: The factor of the axis; `None` takes the quantity with most values.
             rows: A factor whose values are rows of panels.
             columns: One whose values are columns of panels.
@@ -320,7 +348,7 @@ class StudyPlots:
         if panels > _MOST_PANELS:
             raise TooManyError(f"{panels} panels; at most {_MOST_PANELS}: choose factors with fewer values")
         by = [p for p in (along, *lines, rows, columns) if p is not None]
-        data = stats.summarise(frame, found.column, by, bounds=(0.0, found.most)).filter(pl.col("n") > 0)
+        data = stats.summarise(frame, found.column, by, bounds=(found.least, found.most)).filter(pl.col("n") > 0)
         return over(data, along, lines, found, rows, columns)
 
     def facets(self, rows: str | None = None, columns: str | None = None, metric: str = "flows") -> Chart:
@@ -380,8 +408,8 @@ class StudyPlots:
     def heatmap(self, x: str | None = None, y: str | None = None, metric: str = "share") -> Chart:
         """A metric for each pair of two factors, e.g. laws of the first flow and of the second (Prudentia).
 
-        Of `"share"` and `"flows"` it is the first flow's. Figures are means over runs. (Harm needs the goodput without
-        the other: `cclab compare LAW LAW` has it.)
+        Of `"share"` and `"flows"` it is the first flow's. Figures are means over runs. `"harm"` is the share of its
+        goodput that the first flow loses to the others (Ware et al., HotNets 2019); it wants runs in which it is alone.
 
         Args:
             x: Factor of the columns; `None` takes a law if one is varied.
@@ -457,6 +485,9 @@ class StudyPlots:
 
         As `metrics.convergence_time_s`; runs in which it did not happen are counted.
         """
+        many = self._per_run[0].select(self._varied).n_unique() if self._varied else 1
+        if many > _MOST_ROWS:
+            raise TooManyError(f"{many} rows, one for each point; at most {_MOST_ROWS}")
         found: dict[str, list[float]] = {}
         for at, result in self._study.results():
             name = ", ".join(str(at[p]) for p in self._varied) or self._study.name
@@ -483,9 +514,6 @@ class StudyPlots:
             if self._flows.group_by([*self._study.parameters, "seed"]).len()["len"].max() != 1:
                 wanted["convergence"] = self.convergence
         charts = {}
-        many = self._per_run[0].select(self._varied).n_unique() if self._varied else 1
-        if many > _MOST_ROWS:
-            raise TooManyError(f"{many} rows, one for each point; at most {_MOST_ROWS}")
         for name, draw in wanted.items():
             with contextlib.suppress(TooManyError):
                 charts[name] = draw()

@@ -40,7 +40,7 @@ FIGURES = tuple(dict.fromkeys((*_OF_RUNS, *_OF_SWEEPS, *_OF_LAWS)))
 @click.option("--over", "along", metavar="PATH", help="Of a sweep: the factor of the axis, e.g. network.queue.limit.")
 @click.option("--rows", metavar="PATH", help="Of a sweep: a factor whose values are rows of panels (or of a heat map).")
 @click.option("--columns", metavar="PATH", help="Of a sweep: one whose values are columns.")
-@click.option("--metric", help="Of a sweep: goodput, flows, share, utilisation, jain, queue, loss, completion.")
+@click.option("--metric", help="Of a sweep: goodput, flows, share, utilisation, jain, queue, loss, completion, harm.")
 @click.option("--format", "kind", type=click.Choice(["svg", "pdf", "png"]), default="svg", help="Default svg.")
 @click.option("--out", type=_FOLDER, help="Where to (default FOLDER/plots).")
 def plot(folder: Path, figures: tuple[str, ...], kind: str, out: Path | None, **given: str | None) -> None:
@@ -56,6 +56,7 @@ def plot(folder: Path, figures: tuple[str, ...], kind: str, out: Path | None, **
 
     \b
       cclab plot out/depths --figure share --over network.queue.limit
+      cclab plot out/pairs --figure heatmap --metric harm
       cclab plot out/grid --figure over --metric queue --rows network.rtt --columns flows.0.cc
     """
     options = {name: value for name, value in given.items() if value is not None}
