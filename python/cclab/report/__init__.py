@@ -23,6 +23,7 @@ from cclab.console import as_printed, certain, number, percent
 from cclab.errors import ResultError, StudyError
 from cclab.published.findings import WIDE, meanings
 from cclab.published.reproduce import interval, runs, tolerance
+from cclab.report import captions
 from cclab.results import Result
 
 if TYPE_CHECKING:
@@ -238,21 +239,6 @@ def write_comparison(found: Compared, folder: Path) -> Path:
     return folder / PAGE
 
 
-_VERSUS = {
-    "shares": ("Who takes what", "Mean share of the goodput of one flow, and its 95 % interval."),
-    "heatmap": ("Each beside each", "Means. Harm is (solo − mixed) / solo of the goodput of those in the columns, solo "
-                "being the same flows without the one in the row; on the diagonal one more of their own joins them."),
-    "trade": ("Goodput and delay", "A point is a run; an ellipse, of five or more, holds a further one with "
-              "95 %, if they are normally distributed."),
-    "delay-cdf": ("Round-trip times of each among its own", "Samples of all runs, from the end of the warm-up on."),
-    "delay-box": ("Round-trip times in every mixture", "Samples of all runs, from the end of the warm-up on."),
-    "convergence": (
-        "Time to convergence",
-        "From the last flow's start until each is within 20 % of an equal share for five seconds; a point is a run.",
-    ),
-}  # fmt: skip
-
-
 def write_versus(answer: Answer, folder: Path) -> Path:
     """Write the page of two congestion controls beside each other, and its table; the store of the runs is beside it.
 
@@ -272,7 +258,7 @@ def write_versus(answer: Answer, folder: Path) -> Path:
         row[0] = row[0] or above[0]
     one = f"One run (n = 1, seed {answer.study.seeds[0]}), so there is no interval."
     drawn, over_time = answer.figures(), list(answer.over_time())
-    told = _VERSUS | {f"throughput-{i}": (f"Over time: {mix}", one) for i, mix in enumerate(over_time)}
+    told = captions.OF_LAWS | {f"throughput-{i}": (f"Over time: {mix}", one) for i, mix in enumerate(over_time)}
     charts = [(name, *told[name], chart) for name, chart in drawn.items()]
     page = _render(
         "versus.html.j2", title=f"{question.a} or {question.b}?", answer=answer, question=question, rows=rows,

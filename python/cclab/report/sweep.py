@@ -25,6 +25,7 @@ from cclab.analysis.studies import (
     of_study,
     per_run,
 )
+from cclab.report.captions import OF_SWEEPS
 from cclab.sweep import Study
 
 __all__ = [
@@ -105,18 +106,4 @@ def charts(
         of = figures(flows, [*study.parameters, FLOW], [OF_FLOWS, SHARE])
         made += [(f"flows-{name}", title, each, chart, data) for name, title, chart, data in of]
     further = study.plot.all()
-    return [*made, *((name, *TOLD[name], further[name], None) for name in TOLD if name in further)]
-
-
-TOLD = {
-    "heatmap": ("Each pair", "Means over all runs."),
-    "trade": ("Goodput and delay", "A point is a run, the mean of a law's flows; an ellipse, of five or more "
-              "at one point of the sweep, holds a further one with 95 %, if they are normally distributed."),
-    "delay-cdf": ("Round-trip times", "Samples of all runs, from the end of the warm-up on."),
-    "delay-box": ("Round-trip times, in short", "The same samples."),
-    "convergence": (
-        "Time to convergence",
-        "From the last flow's start until each is within 20 % of an equal share for five seconds; a point is a run.",
-    ),
-}  # fmt: skip
-"""Title and caption of figures that are not over a factor."""
+    return [*made, *((name, *told, further[name], None) for name, told in OF_SWEEPS.items() if name in further)]
