@@ -30,10 +30,12 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Whether a letter is not seen but felt: it ends a line, moves a terminal's cursor, or turns the direction of what follows (Unicode
-/// Technical Report 36 §2.10, bidirectional text).
+/// Whether a letter is not seen but felt: it ends a line, moves a terminal's cursor, or turns the direction of what is beside it
+/// (Bidi_Control of Unicode's PropList.txt).
 pub(super) fn is_hidden(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let ends_a_line = matches!(c, '\u{2028}' | '\u{2029}');
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || ends_a_line || turns
 }
 
 impl fmt::Display for ScenarioError {
@@ -45,5 +47,21 @@ impl fmt::Display for ScenarioError {
             mistake.fmt(f)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bidi_Control of PropList.txt: twelve letters.
+    #[test]
+    fn hidden_is_what_turns_text_and_not_what_joins_letters() {
+        let controls = [0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];
+        let of_format = |c: &u32| !char::from_u32(*c).expect("no surrogate").is_control();
+        let hidden: Vec<u32> =
+            (0..0xd800).filter(of_format).filter(|&c| is_hidden(char::from_u32(c).unwrap())).collect();
+        assert_eq!(hidden.iter().filter(|c| ![0x2028, 0x2029].contains(*c)).copied().collect::<Vec<_>>(), controls);
+        assert!(!is_hidden('\u{200d}') && !is_hidden('\u{5d0}'), "a joiner of emoji and a Hebrew letter are text");
     }
 }
