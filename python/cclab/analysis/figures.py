@@ -31,7 +31,9 @@ class Distribution:
     """
 
     def __init__(self, values: ArrayLike = ()) -> None:
-        self._bins = self._counts = self._sums = np.zeros(0)
+        self._bins: NDArray[Any] = np.zeros(0)
+        self._counts: NDArray[Any] = np.zeros(0)
+        self._sums: NDArray[Any] = np.zeros(0)
         self.add(values)
 
     def add(self, values: ArrayLike) -> None:
