@@ -10,6 +10,7 @@ from cclab.backends import find
 from conftest import write
 
 LAWS = [e["name"] for e in registry.registered()["algorithms"] if not e["coupled"]]
+COUPLED = [e["name"] for e in registry.registered()["algorithms"] if e["coupled"]]
 QUEUES = [e["name"] for e in registry.registered()["queues"]]
 
 
@@ -30,6 +31,20 @@ def test_every_law_says_whether_it_draws(law):
     assert chance.nothing(of) == (law not in ("bbr", "bbr3", "vivace"))
     if chance.nothing(of):
         assert same(of)
+
+
+@pytest.mark.parametrize("coupling", COUPLED)
+def test_every_coupled_law_says_whether_it_draws(coupling):
+    link = {"rate": "5 Mbit/s", "delay": "10 ms", "queue": {"limit": "20 packets"}}
+    links = [{"from": f"a{i}", "to": f"b{i}", **link} for i in range(2)]
+    nodes = [f"{end}{i}" for i in range(2) for end in "ab"]
+    of = cclab.Scenario(
+        duration="3 s",
+        network={"topology": "custom", "nodes": nodes, "links": links},
+        flows=[{"coupling": coupling, "paths": [["a0", "b0"], ["a1", "b1"]]}],
+        record={"samples": "off"},
+    )
+    assert chance.nothing(of) == same(of) == (coupling not in ("cbbr", "cmpbbr"))
 
 
 @pytest.mark.parametrize("queue", QUEUES)
