@@ -13,7 +13,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -114,17 +114,20 @@ FIGURE = re.compile(r"(?P<column>\S+)(?: over (?P<along>\S+))?(?: by (?P<by>\S+)
 
 
 def picture(figure: str, folder: str) -> Chart:
-    """A figure of what is in a folder: `rtt` of a run; of a study `fct_s over network.rtt by flows.0.cc of cubic`.
+    """A figure of what is in a folder: `rtt of download` of a run; of a study `fct_s over network.rtt by law of cubic`.
 
-    The last word is what labels begin with; flows of one run are averaged first.
+    The last word is what labels begin with, in a run the one flow or link; flows of one run are averaged first.
     """
     kept = load(folder)
     column, along, by, label = FIGURE.fullmatch(figure).group("column", "along", "by", "label")
     if isinstance(kept, Result):
-        return getattr(kept.plot, column)()
+        only = {"links" if column == "queue" else "flows": [label]} if label else {}
+        return getattr(kept.plot, column)(**only)
     others = [by] if by else []
     if column in OF_A_FLOW:
         metric = OF_A_FLOW[column]
+        if label:
+            metric = replace(metric, label=metric.label.replace(" (", f" of {label.rstrip('-')} ("))
         flows = kept.table("flows").filter(pl.col("label").str.starts_with(label or ""))
         frame = flows.group_by(along, *others, "replication", maintain_order=True).agg(pl.col(column).mean())
     else:

@@ -319,7 +319,7 @@ class Compared:
                 )  # fmt: skip
             axes.axvline(0, color="#888888", lw=0.8)
             names = [", ".join([*map(str, row.point), row.of, row.quantity]) for row in shown]
-            axes.set_yticks(places, names, fontsize=7)
+            axes.set_yticks(places, names)
             axes.set_ylim(len(shown) - 0.4, -0.6)
             axes.set_xlabel(f"({self.a} − {self.b}) / {self.b}, %", wrap=True)
             chart.legend_below()

@@ -326,9 +326,9 @@ class Answer:
         mixes = [mix for mix in self.question.mixes().values() if len(mix) > 1]
         n = self.question.flows
         with styled():
-            chart = Chart(6.4, 1.2 + 0.42 * len(mixes))
+            chart = Chart(height_in=1.2 + 0.42 * len(mixes))
             axes = chart.subplots()
-            for law in sorted({mix[0][0] for mix in mixes}):
+            for law in [law for law in self._laws() if law in {mix[0][0] for mix in mixes}]:
                 at = [i for i, mix in enumerate(mixes) if mix[0][0] == law]
                 found = [self.estimate(mixes[i], "share", law, most=1.0) for i in at]
                 middle = [100 * e.value for e in found]
@@ -336,7 +336,7 @@ class Answer:
                 axes.errorbar(middle, at, xerr=_finite(ends), fmt="o", ms=5, capsize=3, lw=1,
                               color=COLOURS[self._laws().index(law)], label=f"one {law}")  # fmt: skip
             axes.axvline(100 / n, color="#666666", ls="--", lw=1, label=f"an equal share, {100 / n:.3g} %")
-            axes.set_yticks(range(len(mixes)), [f"one {m[0][0]} beside {m[1][1]} {m[1][0]}" for m in mixes], fontsize=8)
+            axes.set_yticks(range(len(mixes)), [f"one {m[0][0]} beside {m[1][1]} {m[1][0]}" for m in mixes])
             axes.set_ylim(len(mixes) - 0.5, -0.5)
             axes.set_xlim(0, 100)
             axes.set_xlabel("Share of the goodput (%)")

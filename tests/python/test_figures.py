@@ -3,6 +3,7 @@
 import json
 import shutil
 import weakref
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from cclab import ResultError, UnknownNameError, metrics, versus
 from cclab.analysis import figures, studies
 from cclab.analysis.plots import Chart, styled
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 DEPTHS = ["0.5 BDP", "1 BDP", "2 BDP"]
 
 
@@ -361,3 +363,52 @@ def test_a_run_in_which_a_flow_starved_is_in_the_trade(small):
     ]
     assert chart.get_supxlabel() == "1 of 2 flows delivered nothing: they have no delay"
     assert not cclab.Study(small).run().plot.trade().get_supxlabel()
+
+
+def test_a_flow_without_a_line_is_not_in_the_legend(small):
+    """Datagrams have no window and no round-trip time."""
+    call = {"label": "call", "kind": "cbr", "rate": "100 kbit/s"}
+    run = small.replace({"flows": [{"cc": "reno"}, call], "record": {"samples": "20 ms"}}).run()
+    assert "call" in words(run.plot.throughput())
+    for chart in (run.plot.cwnd(), run.plot.rtt()):
+        assert "reno-1" in words(chart)
+        assert "call" not in words(chart)
+
+
+def test_ticks_are_what_was_run(study):
+    """A logarithmic axis shows the values themselves, less those whose labels would lie on each other."""
+    values = [5, 10, 20, 50, 100, 101, 200]
+    data = pl.DataFrame({"limit": [f"{v} packets" for v in values], "n": 1, "mean": 1.0, "low": 0.9, "high": 1.1})
+    (axes,) = studies.over(data, "limit", [], studies.NAMES["utilisation"]).axes
+    assert axes.get_xticks().tolist() == [5, 10, 20, 50, 100, 200]
+    chart = studies.over(data.head(3), "limit", [], studies.NAMES["utilisation"])
+    assert not chart.axes[0].texts
+    names = data.head(2).with_columns(limit=pl.Series(["codel", "red"]))
+    chart = studies.over(names, "limit", [], studies.NAMES["utilisation"])
+    assert [text.get_text() for text in chart.axes[0].texts] == ["100", "100"]  # %
+    assert study.plot.over("utilisation").legends[0].get_title().get_text() == "flows.0.cc, flows.1.cc"
+
+
+def test_nobody_converged():
+    chart = figures.dots({"a": [np.inf, np.inf]}, "Time (s)")
+    assert [text.get_text() for text in chart.axes[0].texts] == ["no run did"]
+    assert not len(chart.axes[0].get_xticks())
+
+
+def test_what_is_out_of_reach_is_named_and_not_drawn(small):
+    wide = small.replace({"network.rate": "1 Gbit/s", "flows": [{"kind": "cbr", "rate": "1 Mbit/s"}]})
+    chart = wide.replace({"record": {"samples": "20 ms"}}).run().plot.throughput()
+    assert "capacity, bottleneck: 1000 Mbit/s (not reached)" in words(chart)
+    assert chart.axes[0].get_ylim()[1] < 2
+
+
+def test_a_limit_of_one_station_is_no_limit_of_all():
+    air = cclab.Scenario.load(EXAMPLES / "access-point.toml").replace({"duration": "6 s", "warmup": "1 s"}).run()
+    assert words(air.plot.queue())[0] == "air"
+    assert not any(word.startswith("limit") for word in words(air.plot.queue()))
+
+
+def test_one_tcp_flow_beside_datagrams_has_no_index(small, tmp_path):
+    flows = [{"cc": "reno"}, {"kind": "cbr", "rate": "100 kbit/s"}]
+    ran = cclab.Study(small.replace({"flows": flows})).vary({"network.rtt": ["10 ms", "20 ms"]}).run(tmp_path / "s")
+    assert "jain" not in [metric.column for metric in studies.per_run(ran)[1]]

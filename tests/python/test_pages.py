@@ -79,10 +79,10 @@ def opened(browser, pages):
         assert said == []
 
 
-# What stands beyond the right edge of the window, or of the box that it is in; `pre` may be scrolled, as code is.
+# What stands beyond the right edge of the window, or of the box that it is in; code and figures may be scrolled.
 BEYOND = """() => [...document.querySelectorAll("body *")].filter(e => {
   const box = e.getBoundingClientRect();
-  return box.width > 0 && box.right > innerWidth + 1 && !e.closest("pre") && !e.closest("clipPath, defs");
+  return box.width > 0 && box.right > innerWidth + 1 && !e.closest("pre, .wide > svg") && !e.closest("clipPath, defs");
 }).map(e => e.tagName + "." + e.className + ": " + e.textContent.slice(0, 40))"""
 # Text of figures that ends outside its figure.
 CUT = """() => [...document.querySelectorAll("figure svg")].flatMap(svg => {
@@ -94,6 +94,15 @@ CUT = """() => [...document.querySelectorAll("figure svg")].flatMap(svg => {
   }).map(t => svg.ariaLabel + ": " + t.id);
 })"""
 
+# Sizes of the letters of figures in px: matplotlib draws glyphs of size 100, scaled.
+LETTERS = """() => [...document.querySelectorAll("figure svg [id*='text_'] > g[transform]")].map(g => {
+  const m = g.getScreenCTM();
+  return 100 * Math.hypot(m.a, m.b);
+})"""
+# Boxes with more to the right that do not fade out there.
+SILENT = """() => [...document.querySelectorAll(".scroll, .wide, pre")].filter(e => e.checkVisibility() &&
+  (e.scrollWidth > e.clientWidth + 2) !== (getComputedStyle(e).maskImage !== "none")).map(e => e.textContent.slice(0, 40))"""
+
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -102,6 +111,12 @@ def test_nothing_is_cut(opened, kind, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(BEYOND) == []
     assert page.evaluate(CUT) == []
+    letters = page.evaluate(LETTERS)
+    assert len(letters) > 10
+    assert min(letters) > 8.95
+    assert max(letters) < 24
+    page.wait_for_timeout(100)  # a box is told of its size after the first layout
+    assert page.evaluate(SILENT) == []
     assert page.locator("figure svg").count() > 0
 
 
@@ -114,6 +129,10 @@ def test_verdicts_are_in_view(opened, kind, width):
         box = found.nth(i).bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
+
+
+def test_what_is_no_verdict_does_not_look_like_one(opened):
+    assert opened("run", 400).locator(".verdict").count() == 0
 
 
 def test_512_rows_sort_and_search(opened):

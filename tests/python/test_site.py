@@ -71,6 +71,33 @@ def test_one_can_search_without_a_server(site):
         page.wait_for_selector('.md-search-result__item a[href*="hystart.html"]', timeout=60_000, state="attached")
 
 
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian package chromium)")
+def test_figures_and_tables_can_be_read_on_a_phone(site):
+    """Letters of figures, drawn in points, have 9 px; what is wider than the page is scrolled, and shows that it is."""
+    from playwright.sync_api import sync_playwright
+
+    with (
+        sync_playwright() as driver,
+        driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]) as browser,
+    ):
+        page = browser.new_page(viewport={"width": 400, "height": 900})
+        for name in ("gallery", "guides/tunnels", "studies/agreement"):
+            page.goto(f"file://{site}/{name}.html")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 400
+            shown = page.evaluate("""() => [...document.querySelectorAll('.md-content img')].map(e =>
+                [e.getAttribute("src"), e.getBoundingClientRect().width, getComputedStyle(e.parentElement).overflowX])""")
+            assert len(shown) > 0
+            for src, width, overflow in shown:
+                text = (site / name).parent.joinpath(src).resolve().read_text()
+                points = 100 * min(map(float, re.findall(r"scale\(([0-9.]+) -\1\)", text)))
+                assert points * width / float(re.findall(r'viewBox="0 0 ([0-9.]+) ', text)[0]) > 8.95, src
+                assert width <= 400 or overflow == "auto"
+        page.goto(f"file://{site}/guides/tunnels.html")
+        wide = page.locator(".md-typeset__scrollwrap").first
+        assert wide.evaluate("e => e.scrollWidth > e.clientWidth")
+        assert "gradient" in wide.evaluate("e => getComputedStyle(e).backgroundImage")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_a_page_reads_the_same_in_the_site(page, hooks):
     """CommonMark, which forges read, and the Markdown of the site make the same lists, tables and blocks of code."""

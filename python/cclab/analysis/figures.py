@@ -76,7 +76,7 @@ def trade(points: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str, *, 
         ellipses: Whether the points of a name are runs of one thing.
     """
     with styled():
-        chart = Chart(6.4, 4.0)
+        chart = Chart(height_in=4.0)
         axes = chart.add_subplot()
         for i, (name, given) in enumerate(points.items()):
             costs, gains = (np.asarray(part, float) for part in given)
@@ -117,7 +117,7 @@ def ellipse(x: ArrayLike, y: ArrayLike) -> tuple[tuple[float, float], float, flo
 def cdf(samples: Mapping[str, ArrayLike | Distribution], x: str) -> Chart:
     """Cumulative distributions, as flent draws them: the share of samples that are at most x."""
     with styled():
-        chart = Chart(6.4, 3.6)
+        chart = Chart(height_in=3.6)
         axes = chart.add_subplot()
         for i, (name, given) in enumerate(samples.items()):
             values, shares = _distribution(given).line()
@@ -136,13 +136,13 @@ def cdf(samples: Mapping[str, ArrayLike | Distribution], x: str) -> Chart:
 def boxes(samples: Mapping[str, ArrayLike | Distribution], x: str) -> Chart:
     """Box plots, a row each: median, the middle half, and whiskers from the 5th to the 95th percentile."""
     with styled():
-        chart = Chart(6.4, 1.2 + 0.36 * max(len(samples), 2))
+        chart = Chart(height_in=1.2 + 0.36 * max(len(samples), 2))
         axes = chart.add_subplot()
         for i, (name, given) in enumerate(samples.items()):
             ends = _distribution(given).quantiles([0.05, 0.25, 0.5, 0.75, 0.95])
             if np.isnan(ends).any():
                 continue
-            colour = look(i)["color"]
+            colour = look(0)["color"]  # the row has the name
             axes.hlines([i, i], ends[[0, 3]], ends[[1, 4]], color=colour, linewidth=1)
             axes.barh(i, ends[3] - ends[1], 0.5, ends[1], facecolor=colour, alpha=0.3)
             (median,) = axes.plot(ends[2], i, "|", color=colour, markersize=13, markeredgewidth=2)
@@ -151,7 +151,7 @@ def boxes(samples: Mapping[str, ArrayLike | Distribution], x: str) -> Chart:
         axes.set_ylim(len(samples) - 0.5, -0.5)
         _from_zero(axes)
         axes.grid(axis="y", visible=False)
-        axes.set_xlabel(f"{x}: median, middle half, 5th to 95th percentile")
+        axes.set_xlabel(f"{x}: median, middle half,\n5th to 95th percentile")
     return chart
 
 
@@ -173,7 +173,7 @@ def heat(chart: Chart, axes: Any, values: NDArray[Any], rows: Sequence[str], col
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
             dark = (value - least) / ((most - least) or 1.0) > 0.55
-            axes.text(column + 0.5, row + 0.5, f"{value:.3g}", ha="center", va="center", fontsize=8,
+            axes.text(column + 0.5, row + 0.5, f"{value:.3g}", ha="center", va="center",
                       color="white" if dark else "black")  # fmt: skip
     slanted: Any = {"rotation": 30, "ha": "right"} if sum(map(len, columns)) > 40 else {}
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, **slanted)
@@ -181,29 +181,34 @@ def heat(chart: Chart, axes: Any, values: NDArray[Any], rows: Sequence[str], col
     axes.set_ylim(len(rows), 0)
     axes.grid(visible=False)
     axes.tick_params(length=0)
-    axes.set_title(label, fontsize=9)
+    axes.set_title(label, fontsize="medium")
     chart.colorbar(mesh, ax=axes, shrink=0.85)
 
 
 def dots(times: Mapping[str, ArrayLike], x: str) -> Chart:
     """A point for each run, a row for each name; runs without an end (infinite) are told beside the row."""
     with styled():
-        chart = Chart(6.4, 1.2 + 0.36 * max(len(times), 2))
+        chart = Chart(height_in=1.2 + 0.36 * max(len(times), 2))
         axes = chart.add_subplot()
         names = []
         for i, (name, given) in enumerate(times.items()):
             values = np.asarray(given, float)
             ended = values[np.isfinite(values)]
-            axes.plot(ended, np.full(len(ended), i), "o", color=look(i)["color"], markersize=4, alpha=0.6)
+            colour = look(0)["color"]  # the row has the name
+            axes.plot(ended, np.full(len(ended), i), "o", color=colour, markersize=4, alpha=0.6)
             if 2 * len(ended) > len(values):
                 middle = np.median(np.where(np.isfinite(values), values, np.inf))
-                (bar,) = axes.plot(middle, i, "|", color=look(i)["color"], markersize=15, markeredgewidth=2)
+                (bar,) = axes.plot(middle, i, "|", color=colour, markersize=15, markeredgewidth=2)
                 chart.name(name, bar)
             names.append(name if len(ended) == len(values) else f"{name} ({len(ended)} of {len(values)} did)")
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
-        _from_zero(axes)
-        axes.set_xlabel(f"{x}, bar: median, where most did")
+        if any(np.isfinite(np.asarray(given, float)).any() for given in times.values()):
+            _from_zero(axes)
+        else:
+            axes.set_xticks([])
+            axes.text(0.5, 0.5, "no run did", transform=axes.transAxes, ha="center", color="#555555")
+        axes.set_xlabel(f"{x},\nbar: median, where most did")
     return chart
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from cclab.results import Result
     from cclab.traces import Trace
 
+WIDTH_IN = 5.0
+"""Of a figure with one panel: on a telephone, 370 px wide, its text of 9 points has 9 px."""
 # Okabe & Ito, Color Universal Design (2008), without the yellow that vanishes on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _DASHES = ("-", (0, (6, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
@@ -107,7 +109,7 @@ class _PlainLog(LogFormatter):
 class Chart(Figure):
     """A matplotlib figure that can be saved by file name and shows itself in notebooks."""
 
-    def __init__(self, width_in: float = 6.4, height_in: float = 3.4) -> None:
+    def __init__(self, width_in: float = WIDTH_IN, height_in: float = 3.4) -> None:
         super().__init__(figsize=(width_in, height_in), layout="constrained")
         FigureCanvasAgg(self)
         self._named: dict[str, list[Artist]] = {}
@@ -126,11 +128,12 @@ class Chart(Figure):
         path.parent.mkdir(parents=True, exist_ok=True)
         folders.write_bytes(path, self._render(kind))
 
-    def legend_below(self, named: dict[str, Any] | None = None) -> None:
+    def legend_below(self, named: dict[str, Any] | None = None, title: str | None = None) -> None:
         """One legend for all axes, below them.
 
         Args:
             named: What is drawn, by name; `None` takes the labels of the axes, where one that begins with _ is hidden.
+            title: What the names are values of.
         """
         if named is None:
             named = {}
@@ -138,7 +141,9 @@ class Chart(Figure):
                 named |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         if named:
             for columns in range(min(len(named), 4), 0, -1):  # as many as there is room for
-                made = self.legend(list(named.values()), list(named), loc="outside lower center", ncols=columns)
+                made = self.legend(
+                    list(named.values()), list(named), loc="outside lower center", ncols=columns, title=title
+                )
                 if self._over(made) <= 1:
                     return
                 if columns > 1:
@@ -166,7 +171,9 @@ class Chart(Figure):
         logarithmic = on.get_xscale() == "log"
         x = np.geomspace(left, right, _GRID) if logarithmic else np.linspace(left, right, _GRID)
         named: dict[str, Any] = {}
+        title = None
         for old in self.legends:
+            title = old.get_title().get_text() or None
             named |= {t.get_text(): h for t, h in zip(old.get_texts(), old.legend_handles, strict=True)}
         with styled():
             for number, (name, y) in enumerate(lines.items()):
@@ -177,7 +184,7 @@ class Chart(Figure):
             on.set_xlim(left, right)
             for old in list(self.legends):
                 old.remove()
-            self.legend_below(named)
+            self.legend_below(named, title)
         return self
 
     def name(self, name: str, *artists: Artist) -> None:
@@ -419,7 +426,12 @@ class Plots:
             of = busy.sort("utilisation", descending=True, maintain_order=True).head(1).to_dicts()
             if of and abs(of[0]["capacity_bps"] - of[0]["rate_bps"]) <= 1e-6 * of[0]["rate_bps"]:
                 flat: Any = {"color": "#8a94a0", "linewidth": 1, "linestyle": (0, (5, 2)), "zorder": 0.5}
-                axes.axhline(of[0]["rate_bps"] / 1e6, label=f"capacity, {of[0]['name']}", **flat)
+                # one that is out of reach is named, not drawn: it would press the rates flat
+                capacity, name = of[0]["rate_bps"] / 1e6, f"capacity, {of[0]['name']}"
+                if axes.dataLim.y1 * 4 >= capacity:
+                    axes.axhline(capacity, label=name, **flat)
+                else:
+                    axes.plot([], [], label=f"{name}: {capacity:g} Mbit/s (not reached)", **flat)
 
         return self._lines(table, "flow", f"Goodput (Mbit/s), mean over {_seconds(width)}", start_s, draw, capacity)
 
@@ -581,7 +593,7 @@ class Plots:
         places = _places(self._recorded("places"), at)
         medium, ways = self._ways(at)
         with styled():
-            chart = Chart(6.4, 4.4)
+            chart = Chart(height_in=4.4)
             axes = chart.add_subplot()
             named: dict[str, Any] = {}
             for place in {way[0]: places[way[0]] for way, _ in ways.values()}.values():
@@ -619,7 +631,7 @@ class Plots:
             on_route = {name for way, _ in ways.values() for name in way}
             for name, place in places.items():
                 if len(places) <= _MOST_NAMED or name in on_route:
-                    axes.annotate(name, place, (4, 5), textcoords="offset points", fontsize=8)
+                    axes.annotate(name, place, (4, 5), textcoords="offset points")
             axes.set_aspect("equal", "datalim")
             axes.margins(0.08)
             axes.set_xlabel("x (m)")
@@ -653,7 +665,7 @@ class Plots:
         involved = set(frames["station"]) | set(frames["to"].drop_nulls())
         rows = {n: i for i, n in enumerate(n for n in result.stations["name"] if n in involved)}
         with styled():
-            chart = Chart(6.4, 1.6 + 0.3 * max(len(rows), 4))
+            chart = Chart(height_in=1.6 + 0.3 * max(len(rows), 4))
             axes = chart.add_subplot()
             x, end = ((frames[c].to_numpy() - start) * 1e3 for c in ("time_s", "end_s"))
             row = np.array([rows[name] for name in frames["station"]], float)
@@ -732,10 +744,12 @@ class Plots:
     def _queue_scale(self, links: Sequence[str]) -> tuple[str, float, str, float | None]:
         """Column, factor and unit to draw queues in, and their limit where all have the same."""
         given = self._result.links.filter(pl.col("name").is_in(list(links)))
+        stations = self._result.stations
+        shared = stations.height and set(stations["medium"]) & set(links)  # waits at all of them: the limit is of one
 
         def common(column: str) -> float | None:
             limits = given[column].unique().to_list()
-            return float(limits[0]) if len(limits) == 1 and np.isfinite(limits[0]) else None
+            return float(limits[0]) if len(limits) == 1 and np.isfinite(limits[0]) and not shared else None
 
         if (limit := common("queue_limit_bytes")) is not None:
             return "queue_bytes", 1e-3, "kB", limit
@@ -778,7 +792,10 @@ class Plots:
                 # matplotlib hides names that begin with _: ours go to the legend by hand
                 before = set(axes.get_children())
                 draw(axes, parts[name], {**look, "label": None})
-                chart.name(name, *(a for a in axes.get_children() if a not in before))
+                drawn = [a for a in axes.get_children() if a not in before]
+                if not any(np.isfinite(_values(a)[:, 1]).any() for a in drawn):
+                    continue  # datagrams have no window
+                chart.name(name, *drawn)
                 named[name] = Line2D([], [], color=look["color"], linestyle=look["linestyle"])
             if further is not None:
                 further(axes)

@@ -18,7 +18,8 @@ from cclab.analysis import figures as drawing
 from cclab.analysis import metrics, stats
 from cclab.analysis.metrics import connections as connections_of
 from cclab.analysis.metrics import total_goodput_bps, were_together, without_tunnels
-from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.plots import WIDTH_IN, Chart, look, styled
+from cclab.console import number
 from cclab.errors import ResultError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def per_run(study: Study) -> tuple[pl.DataFrame, list[Metric], str]:
     )
     frame = runs.select(*at, "jain").join(total, on=at, how="left").join(of_link, on=at, how="left")
     frame = frame.with_columns(jain=pl.when("_together").then("jain")).drop("_together")
-    unfair = connections.group_by(at).len()["len"].max() == 1 or frame["jain"].null_count() == frame.height
+    tcp = connections.filter(pl.col("cc") != "udp").group_by(at).len()["len"].max()
+    unfair = tcp in (None, 1) or frame["jain"].null_count() == frame.height
     metrics = [metric for metric in METRICS if not (unfair and metric.column == "jain")]
     if connections["fct_s"].is_finite().any():
         metrics.insert(1, COMPLETION)
@@ -228,7 +230,7 @@ def over(
     named = list(data.select(lines).unique(maintain_order=True).rows()) if lines else [()]
     with styled():
         single = len(down) == len(across) == 1
-        chart = Chart(6.4, 3.6) if single else Chart(max(6.4, 0.6 + 2.1 * len(across)), 1.0 + 1.9 * len(down))
+        chart = Chart(height_in=3.6) if single else Chart(max(6.4, 0.6 + 2.1 * len(across)), 1.0 + 1.9 * len(down))
         grid = chart.subplots(len(down), len(across), sharex=True, sharey=True, squeeze=False)
         for (i, row), (j, column) in itertools.product(enumerate(down), enumerate(across)):
             axes = grid[i][j]
@@ -239,8 +241,11 @@ def over(
                 beside = 0.0 if scale else 0.5 * (k - (len(named) - 1) / 2) / len(named)
                 _line(axes, part, [x_of[v] + beside for v in part[along]], metric, k, joined=scale is not None,
                       name=", ".join(map(str, values)) or metric.label)  # fmt: skip
+            if scale is None and len(named) == 1:
+                for at, value in here.select(along, pl.col("mean") * metric.scale).rows():
+                    axes.annotate(number(value, 3), (x_of[at], value), (4, 4), textcoords="offset points")
             told = [f"{p} = {v}" for p, v in ((rows, row), (columns, column)) if p is not None]
-            axes.set_title("\n".join(told), fontsize=8, color="#555555")
+            axes.set_title("\n".join(told), fontsize="medium", color="#555555")
             if i == len(down) - 1:
                 axes.set_xlabel(along + (f" ({unit})" if unit else ""))
             if j == 0:
@@ -248,15 +253,28 @@ def over(
         if scale is None:
             slanted: Any = {"rotation": 30, "ha": "right"} if sum(len(str(v)) for v in order) > 60 / len(across) else {}
             axes.set_xticks(range(len(order)), [str(value) for value in order], **slanted)
+            axes.set_xlim(-0.5, len(order) - 0.5)
         elif min(numbers) > 0 and max(numbers) > 20 * min(numbers):
             axes.set_xscale("log")
+            axes.set_xticks(_apart(numbers), minor=False)
+            axes.set_xticks([], minor=True)
             axes.xaxis.set_major_formatter("{x:g}")
         low, high = axes.get_ylim()
+        high = max(high, 1.05 * max(one.dataLim.y1 for one in grid.flat))
         axes.set_ylim(0 if metric.least == 0 else min(low, 0), min(high, 1.03 * metric.most * metric.scale))
         if lines:
-            chart.legend_below()
-            chart.supxlabel("line: " + ", ".join(lines), fontsize=7, color="#555555", x=0.98, ha="right")
+            chart.legend_below(title=", ".join(lines))
     return chart
+
+
+def _apart(numbers: Collection[float]) -> list[float]:
+    """What was run, as ticks of a logarithmic axis, without those whose labels would touch the one before."""
+    step = (max(numbers) / min(numbers)) ** 0.09
+    kept: list[float] = []
+    for x in sorted(numbers):
+        if not kept or x >= step * kept[-1]:
+            kept.append(x)
+    return kept
 
 
 def _line(axes: Any, part: pl.DataFrame, x: list[float], metric: Metric, k: int, *, joined: bool, name: str) -> None:
@@ -392,7 +410,7 @@ class StudyPlots:
         chart = drawing.trade(points, *labels, ellipses=one_point)
         if none := flows["owd_p95_s"].null_count():
             told = f"{none} of {flows.height} flows delivered nothing: they have no delay"
-            chart.supxlabel(told, fontsize=7, color="#555555", x=0.98, ha="right")
+            chart.supxlabel(told, fontsize="medium", color="#555555", x=0.98, ha="right")
         return chart
 
     def _groups(self, by: Sequence[str] | None) -> list[str]:
@@ -442,7 +460,7 @@ class StudyPlots:
         tall = math.ceil(len(panels) / wide)
         label = found.label.replace("Share", "First flow's share").replace("each flow", "the first flow")
         with styled():
-            chart = Chart(max(6.4, 3.4 * wide), (1.3 + 0.4 * len(down)) * tall + 0.4)
+            chart = Chart(max(WIDTH_IN, 3.4 * wide), (1.3 + 0.4 * len(down)) * tall + 0.4)
             grid = chart.subplots(tall, wide, squeeze=False)
             for axes in grid.flat[len(maps) :]:
                 axes.set_visible(False)

@@ -76,7 +76,8 @@ def _run_page(folder: Path) -> str:
     result = Result.load(folder)
     captions = {
         "cwnd": "Congestion window of each flow; dashed, its slow-start threshold.",
-        "throughput": "Payload delivered in order to the application.",
+        "throughput": "Payload delivered in order to the application: what waits for a packet sent again comes with "
+        "it, at more than the link's capacity for a moment.",
         "rtt": "Samples of the sender.",
         "queue": "What waits at the queues that matter; dotted, their limit.",
         "map": "Stations, how far flows' sources reach, and the routes at that moment; a dotted hop is out of range.",
@@ -344,16 +345,23 @@ def _points(series: dict[str, Any]) -> bytes:
 
 
 def inline_svg(svg: str, name: str, title: str) -> Markup:
-    """An SVG file of ours as part of a page: its ids made unique, its size left to the page."""
+    """An SVG file of ours as part of a page: its ids made unique, its size left to the page, within bounds.
+
+    It is no smaller than makes its smallest text 9 px, and so wide that text of 9 points is 15 px, at most.
+    """
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     head, rest = body.split(">", 1)
+    width = float(re.findall(r'viewBox="0 0 ([0-9.]+) ', head)[0])
+    glyphs = map(float, re.findall(r"scale\(([0-9.]+) -\1\)", rest))  # which are 100 points high
+    points = 100 * min(glyphs, default=0.09)
+    size = f"min-width: {9 / points * width:.0f}px; max-width: {15 / 9 * width:.0f}px"
     head = re.sub(r'\s(xmlns(:\w+)?|width|height|version)="[^"]*"', "", head)
     prefix = _slug(name)
     rest = re.sub(r'\bid="', f'id="{prefix}-', rest)
     rest = re.sub(r'href="#', f'href="#{prefix}-', rest)
     rest = re.sub(r"url\(#", f"url(#{prefix}-", rest)
-    return Markup(f'{head} role="img" aria-label="{html.escape(title)}">{rest}')
+    return Markup(f'{head} style="{size}" role="img" aria-label="{html.escape(title)}">{rest}')
 
 
 def _data_uri(data: bytes, kind: str) -> str:

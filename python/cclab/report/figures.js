@@ -70,6 +70,10 @@ for (const plot of document.querySelectorAll("[data-series]")) {
     for (const [key, value] of Object.entries({ x, y, width: w, height: h })) box.setAttribute(key, value);
     box.setAttribute("visibility", w > 5 && h > 5 ? "visible" : "hidden");
   });
+  addEventListener("pointercancel", () => { // the browser scrolls instead
+    from = null;
+    box.setAttribute("visibility", "hidden");
+  });
   addEventListener("pointerup", () => {
     if (from && box.getAttribute("visibility") === "visible") {
       svg.setAttribute("viewBox", ["x", "y", "width", "height"].map((key) => box.getAttribute(key)).join(" "));

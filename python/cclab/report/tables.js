@@ -62,3 +62,12 @@ for (const table of document.querySelectorAll("table")) {
     told.textContent = shown === units.length ? "" : ` ${shown} of ${units.length}`;
   });
 }
+// What is wider than its box fades out where there is more of it.
+for (const box of document.querySelectorAll(".scroll, .wide, pre")) {
+  const tell = () => {
+    box.classList.toggle("over", box.clientWidth < box.scrollWidth - 2);
+    box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+  };
+  box.addEventListener("scroll", tell, { passive: true });
+  new ResizeObserver(tell).observe(box);
+}
