@@ -98,7 +98,7 @@ impl World<'_> {
         }
         if first {
             connection.buffer.progress = 0;
-        } else if !connection.writable() {
+        } else if connection.full {
             return Ok(None);
         }
         let all = bytes.max(0) as u64;
@@ -119,7 +119,7 @@ impl World<'_> {
         let Some(connection) = self.connection(fd) else { return Ok(Some(Err("EPIPE"))) };
         let taken = connection.buffer.progress;
         if taken < all {
-            connection.full = true;
+            connection.fill();
             if blocks {
                 return Ok(None);
             }
@@ -197,19 +197,36 @@ impl Connection {
         self.buffer.written - self.acked()
     }
 
-    /// Whether who waits to write is told that it may (Linux `__sk_stream_is_writeable`): a third of the buffer is free, and twice what is
-    /// not sent is below the mark. A buffer that is not fixed follows the
-    /// window (`tcp_sndbuf_expand`).
+    /// Whether who waits to write may be told so (Linux `__sk_stream_is_writeable`): a third of the buffer is free, and twice what
+    /// is not sent is below the mark.
     pub(super) fn writable(&mut self) -> bool {
         let below = self.unsent().saturating_mul(2) < self.buffer.lowat;
         let Some(limit) = self.buffer.limit else { return below };
-        if let Some(endpoint) = self.endpoint.as_ref().filter(|_| self.full && !self.buffer.fixed) {
+        let memory = self.memory();
+        limit.saturating_sub(memory) >= memory / 2 && below
+    }
+
+    /// There was no room; from now on whatever leaves or is acknowledged is a reason to look again.
+    pub(super) fn fill(&mut self) {
+        self.moved &= self.full;
+        self.full = true;
+    }
+
+    /// Something left or was acknowledged: who waits for room may be told (Linux `tcp_check_space`). A buffer that is not fixed
+    /// follows the window first (`tcp_sndbuf_expand`).
+    pub(super) fn look_for_room(&mut self) {
+        if !self.full || !std::mem::take(&mut self.moved) {
+            return;
+        }
+        if let (Some(limit), Some(endpoint), false) = (self.buffer.limit, &self.endpoint, self.buffer.fixed) {
             let mss = u64::from(endpoint.mss());
             let segments = (endpoint.info().cwnd / mss).max(10);
             self.buffer.limit = Some(limit.max(2 * segments * ((mss + 640).next_power_of_two() + 256)));
         }
-        let memory = self.memory();
-        self.buffer.limit.unwrap_or(limit).saturating_sub(memory) >= memory / 2 && below
+        if self.writable() {
+            self.full = false;
+            self.wakes += 1;
+        }
     }
 
     /// Hands over what was held back; `whole`: only whole segments.

@@ -267,15 +267,13 @@ impl Connection {
         if std::mem::replace(&mut self.told, state) != state {
             self.wakes += u64::from(state.1 > 0 || state.0 != State::Closed);
         }
-        if self.full && self.writable() {
-            self.full = false;
-            self.wakes += 1;
-        }
+        self.look_for_room();
     }
 
     /// A segment has come: what is told of it later.
     pub(super) fn note_arrival(&mut self, now: Time, segment: &Segment) {
         self.heard = now;
+        self.moved = true;
         self.probes = 0;
         self.begin_keep_alive(now);
         let una = self.endpoint.as_ref().map_or(0, |endpoint| endpoint.info().snd_una);

@@ -403,7 +403,9 @@ impl World<'_> {
             return if self.connections.iter().any(comes) { vec!["POLLIN"] } else { Vec::new() };
         };
         let room = connection.writable();
-        connection.full |= !room;
+        if !room {
+            connection.fill();
+        }
         let (failed, state) = (connection.error().is_some(), connection.state());
         let over = failed || state == State::Closed;
         let finished = matches!(state, State::CloseWait | State::LastAck | State::TimeWait | State::Closing);

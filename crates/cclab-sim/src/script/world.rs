@@ -63,6 +63,8 @@ pub(super) struct Connection {
     pub(super) wakes: u64,
     pub(super) told: (State, u64),
     pub(super) full: bool,
+    /// Data has left, or an ACK has come.
+    pub(super) moved: bool,
     /// The largest window that the peer has offered, and when it sent data last.
     pub(super) max_window: u64,
     pub(super) last_data: Time,
@@ -430,6 +432,7 @@ impl<'a> World<'a> {
             wakes: 0,
             told: (State::Closed, 0),
             full: false,
+            moved: false,
             max_window: 0,
             last_data: self.now,
             stamp: 0,
@@ -733,6 +736,7 @@ impl Connection {
             let probe = segment.len == 0 && segment.flags == Flags::ACK && segment.seq + 1 == una;
             self.probes += u32::from(probe);
             // A closed window counts as silence, too (Linux `icsk_probes_tstamp`).
+            self.moved |= segment.len > 0;
             let waits = segment.retransmission || probe && self.unacked() > 0;
             if waits && self.stalled.is_none_or(|(_, from)| from != una) {
                 self.stalled = Some((now, una));
