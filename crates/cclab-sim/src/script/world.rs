@@ -635,10 +635,11 @@ impl<'a> World<'a> {
             "delivered_ce_bytes" => f64::from(endpoint.accecn_bytes().1[1]),
             "delivered_e1_bytes" => f64::from(endpoint.accecn_bytes().1[2]),
             "delivered" => {
-                // Data on a SYN that was not taken.
-                let early = connection.own_syn.is_some_and(|syn| syn.len > 0) && !endpoint.fast_opened();
-                let sent = endpoint.stats().segments_sent.saturating_sub(info.total_retrans + u64::from(early));
                 let handshake = u64::from(!matches!(info.state, State::SynSent | State::SynReceived | State::Listen));
+                // Data on a SYN that is not answered.
+                let early = u64::from(handshake == 0 && connection.own_syn.is_some_and(|syn| syn.len > 0));
+                let counted = endpoint.stats();
+                let sent = counted.segments_sent.saturating_sub(counted.segments_retransmitted + early);
                 (handshake + sent - u64::from(info.packets_out - info.sacked_out).min(sent)) as f64
             }
             "busy_time" => micros(connection.busy),

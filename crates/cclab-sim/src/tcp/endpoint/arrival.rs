@@ -36,6 +36,8 @@ impl Endpoint {
     #[inline(never)]
     pub(super) fn takes(&mut self, now: Time, segment: &Segment) -> bool {
         let (syn, reset) = (segment.flags.has(Flags::SYN), segment.flags.has(Flags::RST));
+        let over = self.state == State::TimeWait || (self.state == State::FinWait2 && self.deaf);
+        self.remnant |= over && self.snd.config().flavour == Flavour::Linux;
         if syn && self.state == State::SynReceived {
             self.on_repeated_syn(now, segment);
             return false;

@@ -76,12 +76,14 @@ impl Endpoint {
         segment.flags.has(Flags::ACK) && (1..=1 + sent).contains(&segment.ack)
     }
 
-    /// The SYN-ACK says what of the SYN's data has arrived. The rest goes again at once, and carries the ACK.
-    pub(super) fn take_syn_ack(&mut self, segment: &Segment) {
+    /// The SYN-ACK says what of the SYN's data has arrived. The rest is sent again at once, and carries the ACK.
+    pub(super) fn take_syn_ack(&mut self, now: Time, segment: &Segment) {
         if let Some(fast) = &mut self.fast_open {
-            fast.taken = fast.sent > 0 && segment.ack == 1 + u64::from(fast.sent);
+            let end = 1 + u64::from(fast.sent);
+            fast.taken = fast.sent > 0 && segment.ack == end;
             self.snd.skip(segment.ack);
-            self.handshake.ack_alone = self.snd.waiting() == 0;
+            self.snd.lose_syn_data(now, end);
+            self.handshake.ack_alone = segment.ack == end && self.snd.waiting() == 0;
         }
     }
 

@@ -188,7 +188,7 @@ impl Endpoint {
             self.establish(now, segment);
             // connect() returns before the application writes, so the ACK that ends the handshake carries no data.
             self.handshake.ack_alone = true;
-            self.take_syn_ack(segment);
+            self.take_syn_ack(now, segment);
         } else {
             // A connection is asked for; or both ends asked at once.
             let listens = self.state == State::Listen;
@@ -229,7 +229,9 @@ impl Endpoint {
             if self.acks_our_syn(segment) {
                 self.handshake.syn_ecn = segment.ecn;
                 self.establish(now, segment);
-                self.snd.skip(segment.ack);
+                self.take_syn_ack(now, segment);
+                // Its SYN is a duplicate (Linux).
+                self.rcv.on_duplicate_segment(segment);
                 self.handshake.ack_alone = true;
             } else {
                 // It says how the latest SYN arrived, and that one came without its flags (RFC 9768 §3.1.5).

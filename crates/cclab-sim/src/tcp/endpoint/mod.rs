@@ -79,7 +79,7 @@ pub struct Info {
     pub lost_out: u32,
     /// Of these, retransmitted and in flight again (`tcpi_retrans`).
     pub retrans_out: u32,
-    /// Segments retransmitted so far.
+    /// Segments retransmitted so far, SYN and SYN-ACK among them.
     pub total_retrans: u64,
     /// How many segments late one may be that is not lost (`tcpi_reordering`).
     pub reordering: u32,
@@ -138,6 +138,8 @@ pub struct Endpoint {
     state: State,
     /// The application has closed, and reads no more.
     deaf: bool,
+    /// All that is left of it answers what still comes, and knows nothing of ECN (Linux `tcp_time_wait`).
+    remnant: bool,
     time_wait_ends: Time,
     /// An ACK of what came before marking began or ended (RFC 8257 §3.2), or before a block that has no room beside it.
     early: Option<Box<Segment>>,
@@ -162,6 +164,7 @@ impl Endpoint {
         Endpoint {
             state: State::Listen,
             deaf: false,
+            remnant: false,
             rcv: Receiver::new(Arc::clone(&config), cc.reads_one_way()),
             handshake: Handshake::new(),
             time_wait_ends: Time::NEVER,
@@ -305,7 +308,11 @@ impl Endpoint {
             return true;
         }
         if (ack_alone || self.rcv.ack_now) && !matches!(self.state, State::Closed | State::Listen | State::SynSent) {
-            let flags = if ack_alone { self.handshake.last_flags() } else { Flags::ACK | self.rcv.marks.flags() };
+            let flags = match ack_alone {
+                true => self.handshake.last_flags(),
+                false if self.remnant => Flags::ACK,
+                false => Flags::ACK | self.rcv.marks.flags(),
+            };
             self.ack(now, flags, segment);
             return true;
         }
@@ -375,7 +382,7 @@ impl Endpoint {
             segment.feedback = request;
         } else if segment.len == 0 && !self.rcv.returning.is_none() {
             segment.feedback = std::mem::take(&mut self.rcv.returning);
-        } else if self.rcv.marks.style == Style::Accurate {
+        } else if self.rcv.marks.style == Style::Accurate && !self.remnant {
             let (srtt, seen) = (self.snd.rtt().srtt(), self.snd.saw_option());
             let Segment { sent, sack, has_timestamps, .. } = segment;
             segment.feedback = self.rcv.marks.report(*sent, srtt, sack, *has_timestamps, seen);
@@ -508,7 +515,8 @@ impl Endpoint {
 
     /// A snapshot.
     pub fn info(&self) -> Info {
-        self.snd.info(self.state, self.rcv.rcv_nxt)
+        let info = self.snd.info(self.state, self.rcv.rcv_nxt);
+        Info { total_retrans: info.total_retrans + u64::from(self.handshake.retransmissions), ..info }
     }
     /// Where the connection stands.
     pub fn state(&self) -> State {

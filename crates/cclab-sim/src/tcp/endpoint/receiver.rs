@@ -139,16 +139,17 @@ impl Receiver {
         self.right_edge = self.rcv_nxt;
     }
 
-    /// Whether any of `segment` lies in the window (RFC 9293 §3.10.7.4, with the edges joined as Linux does).
+    /// Whether `segment` is taken by where it lies (RFC 9293 §3.10.7.4, with the edges joined as Linux does).
     pub fn in_window(&self, segment: &Segment) -> bool {
         segment.end() >= self.rcv_nxt && (segment.end() <= self.right_edge || self.overlaps(segment))
     }
 
     /// Whether a segment that ends beyond the window is taken: by RFC 9293 what of it lies within; by Linux all of it, if the
-    /// application has read what there was, or nothing of it (6.17, `tcp_sequence`).
+    /// application has read what there was, or nothing of it; a FIN needs no room (6.18, `tcp_sequence`).
     #[cold]
     fn overlaps(&self, segment: &Segment) -> bool {
-        segment.seq <= self.right_edge && (self.trims() || self.unread == 0 || segment.len == 0)
+        let data = segment.end() - u64::from(segment.flags.has(Flags::FIN));
+        segment.seq <= self.right_edge && (self.trims() || self.unread == 0 || data <= self.right_edge)
     }
     fn trims(&self) -> bool {
         self.config.flavour == Flavour::Paper
@@ -679,6 +680,7 @@ impl Receiver {
 
     /// A segment outside the window: say where we are; a duplicate is reported (RFC 2883).
     pub fn on_duplicate_segment(&mut self, segment: &Segment) {
-        self.on_duplicate(segment.seq, if segment.len > 0 { segment.end().min(self.rcv_nxt) } else { segment.seq });
+        let counts = segment.len > 0 || segment.flags.has(Flags::SYN);
+        self.on_duplicate(segment.seq, if counts { segment.end().min(self.rcv_nxt) } else { segment.seq });
     }
 }

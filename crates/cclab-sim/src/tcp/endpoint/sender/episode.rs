@@ -140,13 +140,8 @@ impl Episode {
     pub fn dupacks(&self) -> u32 {
         self.dupacks
     }
-    /// A duplicate ACK came; how many in a row that makes.
-    pub fn count_dupack(&mut self) -> u32 {
-        self.dupacks += 1;
-        self.dupacks
-    }
-    pub fn forget_dupacks(&mut self) {
-        self.dupacks = 0;
+    pub fn set_dupacks(&mut self, dupacks: u32) {
+        self.dupacks = dupacks;
     }
 
     /// cwnd of classic recovery.

@@ -32,6 +32,11 @@ pub(super) struct Marking {
 struct Reported {
     /// There were any.
     seen: bool,
+    /// What the first with counters said of those that do not begin at zero: not zero. `Some(false)`: they are cleared on the way, or
+    /// came too late to tell how often they went round, and are not read.
+    sound: Option<bool>,
+    /// The last ACK that delivered anything had the option too.
+    steady: bool,
     /// 64 times the mean of segments that an ACK acknowledges, over 64 of them.
     per_ack: u16,
     /// The newest timestamp of the peer.
@@ -75,8 +80,8 @@ impl Marking {
         if style == Style::Accurate
             && let Some(ack) = last.filter(|s| s.len == 0)
         {
-            self.see_counter(ack);
             self.see_option(ack);
+            self.see_counter(ack);
             // A SYN-ACK that was not ECN-capable has no mark (RFC 9768 §3.2.2.3).
             let possible = style.handshake_codepoint(law) != NOT_ECT;
             match ack.flags.ace() {
@@ -94,17 +99,25 @@ impl Marking {
     /// is ECN-capable
     /// (RFC 9768 §3.2.2.4).
     fn see_counter(&mut self, segment: &Segment) {
-        let gone_round = segment.marked_bytes().is_some_and(|bytes| bytes > 0);
+        let gone_round = self.marked_bytes(segment).is_some_and(|bytes| bytes > 0);
         if !self.counts && segment.flags.ace() == 0 && !gone_round {
             self.ect = 0;
         }
         self.counts = true;
     }
 
-    /// Looks for the peer's option.
+    /// Looks for the peer's option. The first that has counters shows whether they are cleared on the way (RFC 9768 §3.2.3.2.4; Linux
+    /// `tcp_accecn_option_init`).
     pub fn see_option(&mut self, segment: &Segment) {
         let (Some(reported), Some(option)) = (&mut self.option, segment.accecn()) else { return };
         reported.seen = true;
+        let [first, _, last] = option.fields;
+        if reported.sound.is_none() && option.len > 0 {
+            reported.sound = Some(first != 0 && (option.len < 3 || last != 0));
+        }
+        if reported.sound == Some(false) {
+            return;
+        }
         for (name, bytes) in AccEcn::names(option.kind).into_iter().zip(option.fields).take(option.len) {
             match name {
                 "e0b" => reported.e0b = bytes.wrapping_sub(1),
@@ -112,6 +125,20 @@ impl Marking {
                 _ => {}
             }
         }
+    }
+    /// `sent` bytes have left, and no option came: one that comes later cannot be told from one that went round (Linux).
+    fn doubt_option(&mut self, sent: u64) {
+        const TOO_LATE: u64 = (1 << 23) - 1;
+        if let Some(reported) = &mut self.option
+            && sent >= TOO_LATE
+        {
+            reported.sound.get_or_insert(false);
+        }
+    }
+    /// Bytes that the option says were marked, if it is there and is read.
+    fn marked_bytes(&self, segment: &Segment) -> Option<u32> {
+        let read = self.option.as_ref().is_some_and(|reported| reported.sound != Some(false));
+        segment.marked_bytes().filter(|_| read)
     }
     /// Whether the peer sends AccECN's option.
     pub fn saw_option(&self) -> bool {
@@ -159,11 +186,11 @@ impl Marking {
         newer && !self.by_law
     }
 
-    /// CE bytes that an ACK of `delivered` new bytes reports (RFC 9768 §3.2.2.5.2, appendix A). Where ACKs are for many segments
+    /// `few`: the three bits cannot have gone round. CE bytes that an ACK of `delivered` new bytes reports (RFC 9768 §3.2.2.5.2, appendix A). Where ACKs are for many segments
     /// each, more than a round of the three bits is not taken for lost ACKs (Linux `__tcp_accecn_process`).
-    fn read(&mut self, segment: &Segment, delivered: u64, mss: u64) -> u64 {
+    fn read(&mut self, segment: &Segment, delivered: u64, mss: u64, few: bool) -> u64 {
         const MANY_PER_ACK: u16 = 4 << 6;
-        self.see_option(segment);
+        let option = self.marked_bytes(segment);
         let Some(reported) = &mut self.option else { return 0 };
         let packets = delivered.div_ceil(mss);
         if packets > 0 {
@@ -173,8 +200,15 @@ impl Marking {
         }
         let least = u64::from(u32::from(segment.flags.ace()).wrapping_sub(self.cep) & 7);
         let told = reported.told;
-        let ce_packets = if let Some(ceb) = segment.marked_bytes() {
-            let new = u64::from(ceb.wrapping_sub(reported.ceb as u32) & 0xff_ffff);
+        // A counter that goes back was overtaken or rewritten: it tells nothing (Linux).
+        let new =
+            option.map(|ceb| u64::from(ceb.wrapping_sub(reported.ceb as u32) & 0xff_ffff)).filter(|&n| n < 1 << 23);
+        let steady = std::mem::replace(&mut reported.steady, new.is_some() && delivered > 0);
+        let ce_packets = if let Some(new) = new {
+            if new > 0 && least == 0 && few && steady && reported.steady {
+                // Marked bytes without a marked packet: somebody rewrites the feedback (RFC 9768 §3.2.3.2.5).
+                self.ect = NOT_ECT;
+            }
             reported.ceb += new;
             reported.told = reported.told.max(reported.ceb);
             // The bytes tell how often the three bits went round: to the nearest.
@@ -206,9 +240,13 @@ impl Sender {
                 let newer = self.marking.stamps_newer(segment);
                 // What delivers nothing has perhaps been overtaken; its timestamp may tell.
                 if taken.delivered_bytes > 0 || newer {
+                    self.marking.see_option(segment);
+                    self.marking.doubt_option(self.stats.bytes_sent);
                     self.marking.see_counter(segment);
                     let before = self.marking.cep;
-                    taken.ce_bytes = self.marking.read(segment, taken.delivered_bytes, self.mss());
+                    let again = taken.sacked || taken.dsack || taken.retransmitted_acked;
+                    let few = taken.segments < 8 && !again;
+                    taken.ce_bytes = self.marking.read(segment, taken.delivered_bytes, self.mss(), few);
                     taken.echo = self.marking.cep != before;
                 }
             }
@@ -241,7 +279,7 @@ mod tests {
             [(5, 1, 0), (7, 2, 2), (7, 9, 2), (7, 10, 10), (7, 17, 10), (7, 18, 18), (2, 5, 5)]
         {
             let mut marking = marking();
-            assert_eq!(marking.read(&ack(ace, None), packets * 1000, 1000), marked * 1000, "{ace} {packets}");
+            assert_eq!(marking.read(&ack(ace, None), packets * 1000, 1000, true), marked * 1000, "{ace} {packets}");
             assert_eq!(u64::from(marking.cep), 5 + marked);
         }
     }
@@ -250,15 +288,55 @@ mod tests {
     #[test]
     fn bytes_make_it_exact() {
         let mut marking = marking();
-        assert_eq!(marking.read(&ack(5 + 12, Some(12_000)), 40_000, 1000), 12_000);
+        assert_eq!(marking.read(&ack(5 + 12, Some(12_000)), 40_000, 1000, true), 12_000);
         assert_eq!(marking.cep, 17);
-        assert_eq!(marking.read(&ack(5 + 14, None), 10_000, 1000), 10_000, "two, or ten");
-        assert_eq!(marking.read(&ack(5 + 14, Some(14_000)), 1_000, 1000), 0);
-        assert_eq!(marking.read(&ack(5 + 25, Some(25_000)), 20_000, 1000), 3_000, "22 were told");
+        assert_eq!(marking.read(&ack(5 + 14, None), 10_000, 1000, true), 10_000, "two, or ten");
+        assert_eq!(marking.read(&ack(5 + 14, Some(14_000)), 1_000, 1000, true), 0);
+        assert_eq!(marking.read(&ack(5 + 25, Some(25_000)), 20_000, 1000, true), 3_000, "22 were told");
+        // A counter that goes back is as if it were not there.
+        assert_eq!(marking.read(&ack(5 + 26, Some(24_000)), 1_000, 1000, true), 1000);
+        assert_eq!(marking.read(&ack(5 + 26, Some(26_000)), 1_000, 1000, true), 0, "it was told");
         // 24 bits go round.
         let reported = marking.option.as_mut().unwrap();
         reported.ceb = 0xff_ff00;
         reported.told = reported.ceb;
-        assert_eq!(marking.read(&ack(5 + 26, Some(744)), 2_000, 1000), 1000);
+        assert_eq!(marking.read(&ack(5 + 27, Some(744)), 2_000, 1000, true), 1000);
+    }
+
+    /// RFC 9768 §3.2.3.2.5: marked bytes without a marked packet end ECN-capable transport; not so where the last ACK had no option, or
+    /// this one is for so many segments that three bits may have gone round.
+    #[test]
+    fn bytes_without_a_packet_are_made_up() {
+        for (first, few, ect) in [(Some(0), true, 0), (None, true, 2), (Some(0), false, 2)] {
+            let mut marking = marking();
+            marking.ect = 2;
+            marking.read(&ack(5, first), 1000, 1000, true);
+            assert_eq!((marking.ect, marking.cep), (2, 5));
+            marking.read(&ack(5, Some(1000)), 2000, 1000, few);
+            assert_eq!(marking.ect, ect, "{first:?} {few}");
+        }
+    }
+
+    /// An option whose first counters are zero is not read (RFC 9768 §3.2.3.2.4), nor one that comes after 2^23 bytes (Linux).
+    #[test]
+    fn options_that_are_not_read() {
+        let first = |kind, fields, len| {
+            let mut marking = marking();
+            let option = AccEcn { kind, len, fields };
+            marking.see_option(&Segment { feedback: option.feedback(), ..Segment::default() });
+            (marking.saw_option(), marking.marked_bytes(&ack(5, Some(7))))
+        };
+        for kind in [AccEcn::ECT0_FIRST, AccEcn::ECT1_FIRST] {
+            assert_eq!(first(kind, [1, 0, 1], 3), (true, Some(7)));
+            assert_eq!(first(kind, [9, 0, 1], 0), (true, Some(7)), "without counters");
+            for (fields, len) in [([0, 0, 1], 3), ([1, 0, 0], 3), ([0, 0, 1], 1), ([0, 3, 1], 2)] {
+                assert_eq!(first(kind, fields, len), (true, None), "{fields:?} {len}");
+            }
+        }
+        let mut marking = marking();
+        marking.doubt_option((1 << 23) - 2);
+        assert_eq!(marking.marked_bytes(&ack(5, Some(7))), Some(7));
+        marking.doubt_option((1 << 23) - 1);
+        assert_eq!(marking.marked_bytes(&ack(5, Some(7))), None);
     }
 }

@@ -122,6 +122,8 @@ pub(super) struct Agreed {
 #[derive(Default)]
 struct Taken {
     acked_bytes: u64,
+    /// Segments cumulatively acknowledged.
+    segments: u64,
     delivered_bytes: u64,
     lost_bytes: u64,
     prior_in_flight: u64,
@@ -489,6 +491,7 @@ impl Sender {
         }
         self.episode.forget_timeouts();
         let min_rtt = self.rtt.min_rtt();
+        let first = self.board.head();
         let mut late = None;
         while let Some(front) = self.board.front() {
             if front.end() > ack {
@@ -514,6 +517,7 @@ impl Sender {
                 }
             }
         }
+        taken.segments = self.board.head() - first;
         if self.episode.dupacks() > 0 {
             self.deduct_reno_sacks(taken);
         }
@@ -537,8 +541,11 @@ impl Sender {
 
     /// What duplicate ACKs have told of is not delivered a second time (Linux `tcp_remove_reno_sacks`).
     #[cold]
-    fn deduct_reno_sacks(&self, taken: &mut Taken) {
+    fn deduct_reno_sacks(&mut self, taken: &mut Taken) {
         if self.config.flavour == Flavour::Linux {
+            let acked = taken.segments as u32;
+            let left = self.episode.dupacks().saturating_sub(acked.saturating_sub(1));
+            self.limit_reno_sacks(left, acked);
             let told = u64::from(self.episode.dupacks()) * self.mss();
             let least = taken.delivered_bytes.min(self.mss());
             taken.delivered_bytes = taken.delivered_bytes.saturating_sub(told).max(least);
@@ -680,7 +687,8 @@ impl Sender {
             Kind::Probe => self.on_probe_timer(now),
             Kind::Reorder => self.on_reorder_timer(now),
             Kind::Persist => self.on_persist_timer(now),
-            Kind::Standby => self.on_standby_timer(now),
+            // While time stands still, so does the pacing rate.
+            Kind::Standby => return self.on_standby_timer(now),
         }
         self.update_pacing();
     }

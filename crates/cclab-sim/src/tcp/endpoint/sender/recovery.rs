@@ -102,7 +102,7 @@ impl Sender {
             self.undo_if_all_duplicates(now);
         }
         if taken.acked_bytes > 0 {
-            self.episode.forget_dupacks();
+            self.episode.set_dupacks(0);
         }
         if self.find_losses(now, taken) {
             return self.enter_recovery(now);
@@ -126,7 +126,9 @@ impl Sender {
             return false;
         }
         // RFC 6582 §3.2: not again for losses of the same window.
-        if self.episode.count_dupack() != self.config.dupthresh || self.episode.covers(self.window.una()) {
+        self.count_dupack();
+        let enough = self.episode.dupacks() >= self.reordering.degree();
+        if !enough || self.episode.covers(self.window.una()) {
             return false;
         }
         if self.style() == Recovery::Tahoe {
@@ -136,6 +138,12 @@ impl Sender {
         }
         self.board.mark_lost(self.board.head());
         true
+    }
+
+    /// Without SACK a duplicate ACK came.
+    fn count_dupack(&mut self) {
+        let told = self.limit_reno_sacks(self.episode.dupacks() + 1, 0);
+        self.episode.set_dupacks(told);
     }
 
     /// Marks segments lost by the scoreboard; whether a retransmission was among them.
@@ -219,7 +227,7 @@ impl Sender {
     fn in_classic_recovery(&mut self, now: Time, taken: &mut Taken) {
         if taken.acked_bytes == 0 {
             if taken.duplicate {
-                self.episode.count_dupack();
+                self.count_dupack();
                 self.episode.inflate(self.mss());
             }
         } else if self.style() == Recovery::Reno {

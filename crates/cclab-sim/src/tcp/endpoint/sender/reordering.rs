@@ -2,6 +2,7 @@
 
 use super::super::super::Config;
 use super::Sender;
+use cclab_algo::params::Flavour;
 
 /// The duplicate threshold as it has adapted.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,18 @@ impl Reordering {
 }
 
 impl Sender {
+    /// Without SACK, `told` duplicate ACKs may be no more than what is out beside what is lost, or the path reorders: how many of
+    /// them count, once `acked` segments were acknowledged (Linux `tcp_check_reno_reordering`, which may lower the degree, too).
+    pub(super) fn limit_reno_sacks(&mut self, told: u32, acked: u32) -> u32 {
+        let out = self.board.out().segments;
+        let most = out - self.board.lost().segments.max(1).min(out);
+        if told > most && self.config.flavour == Flavour::Linux {
+            self.reordering.see((out + acked).into(), self.config.max_reordering);
+            return most;
+        }
+        told
+    }
+
     /// What begins at `low` was delivered after something sent later: the path reorders, so far at least.
     pub(super) fn see_reordering(&mut self, low: u64) {
         let top = self.board.sacked_top();

@@ -49,6 +49,26 @@ impl Sender {
         self.marking.owe_cwr();
     }
 
+    /// Data up to `end` left with our SYN and did not arrive: it is lost, but not by congestion (Linux
+    /// `tcp_non_congestion_loss_retransmit`).
+    pub fn lose_syn_data(&mut self, now: Time, end: u64) {
+        if self.window.nxt() >= end {
+            return;
+        }
+        while self.window.nxt() < end {
+            let seq = self.window.nxt();
+            let len = (end - seq).min(self.mss());
+            let stamp = self.rate.on_send(now, self.board.pipe() == 0);
+            self.board.transmit(seq, len as u32, false, now, stamp);
+            self.board.mark_lost(self.board.tail() - 1);
+            self.window.on_sent(seq + len);
+            self.outbox.on_sent(len as u32, false, seq + len, self.mss());
+        }
+        self.board.forget_losses();
+        self.episode.undo.forget();
+        self.episode.enter_loss(end);
+    }
+
     /// RACK leaves out what was sent so recently that its ACK may still come; the first is always lost.
     fn mark_all_lost(&mut self, now: Time) {
         let patience = if self.style() == Recovery::Rack { self.rack.rtt() } else { Duration::ZERO };

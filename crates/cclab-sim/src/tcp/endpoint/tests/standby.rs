@@ -39,50 +39,64 @@ fn go(pipe: &mut Pipe, until: Time, broken: bool) {
     pipe.run(until, &mut |_, _| if broken { Drop } else { Pass });
 }
 
+/// A sender put to sleep for `sleep` at `begin`, in ms, together with its network, does from then on what it would have done, at the
+/// same distance in time.
+fn freeze_and_thaw(
+    (recovery, paced, window): (Recovery, bool, u32),
+    (seed, hostile): (u64, u64),
+    (begin, sleep): (u64, u64),
+) -> Result<(), TestCaseError> {
+    let mut config = config(recovery, window);
+    (config.timestamps, config.rto.initial) = (false, Duration::from_secs(1));
+    config.pacing = if paced { Pacing::On } else { Pacing::Off };
+    let run = |sleep: Duration| {
+        let mut pipe = pipe("tcp-f", &[("route_failure_timer", sleep.as_secs_f64().max(1.0))], &config);
+        let mut rng = Stream::new(seed, "verdicts");
+        let mut verdict = |_: usize, segment: &Segment| match rng.below(60) {
+            _ if segment.flags.has(Flags::SYN) => Pass,
+            n if n < hostile => Drop,
+            n if n < 2 * hostile => Late(ms(30)),
+            _ => Pass,
+        };
+        pipe.run(START + ms(begin), &mut verdict);
+        if sleep > Duration::ZERO {
+            pipe.ends[0].on_news(pipe.now, News::RouteFailed);
+            let flying = std::mem::take(&mut pipe.flying);
+            pipe.flying = flying.into_iter().map(|((at, n), what)| ((at + sleep, n), what)).collect();
+        }
+        pipe.run(START + ms(begin) + sleep + ms(6000), &mut verdict);
+        let (info, stats) = (pipe.ends[0].info(), pipe.stats());
+        let shift =
+            |&(at, seq, again): &(Time, u64, bool)| (if at > START + ms(begin) { at - sleep } else { at }, seq, again);
+        let sent: Vec<_> = pipe.sent.iter().map(shift).collect();
+        let shown = (info.cwnd, info.ssthresh, info.rto, info.srtt, info.backoff, info.phase, info.snd_una);
+        (sent, shown, stats)
+    };
+    let (awake, slept) = (run(Duration::ZERO), run(ms(sleep.max(1000))));
+    let differs = awake.0.iter().zip(&slept.0).position(|(a, b)| a != b);
+    prop_assert_eq!(differs.map(|i| (i, awake.0[i], slept.0[i])), None);
+    prop_assert_eq!(awake.1, slept.1);
+    prop_assert_eq!(awake.2, slept.2);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Time stands still: a sender put to sleep for a while, together with its network, does from then on what it would have
-    /// done, at the same distance in time.
     #[test]
     fn frozen_and_thawed_it_goes_on_as_if_no_time_had_passed(
         recovery in proptest::sample::select(ALL.to_vec()),
         paced: bool, window in 2_u32..40, seed: u64, hostile in 0_u64..3,
         begin in 200_u64..3000, sleep in 100_u64..20_000,
     ) {
-        let mut config = config(recovery, window);
-        (config.timestamps, config.rto.initial) = (false, Duration::from_secs(1));
-        config.pacing = if paced { Pacing::On } else { Pacing::Off };
-        let run = |sleep: Duration| {
-            let mut pipe = pipe("tcp-f", &[("route_failure_timer", sleep.as_secs_f64().max(1.0))], &config);
-            let mut rng = Stream::new(seed, "verdicts");
-            let mut verdict = |_: usize, segment: &Segment| match rng.below(60) {
-                _ if segment.flags.has(Flags::SYN) => Pass,
-                n if n < hostile => Drop,
-                n if n < 2 * hostile => Late(ms(30)),
-                _ => Pass,
-            };
-            pipe.run(START + ms(begin), &mut verdict);
-            if sleep > Duration::ZERO {
-                pipe.ends[0].on_news(pipe.now, News::RouteFailed);
-                let flying = std::mem::take(&mut pipe.flying);
-                pipe.flying = flying.into_iter().map(|((at, n), what)| ((at + sleep, n), what)).collect();
-            }
-            pipe.run(START + ms(begin) + sleep + ms(6000), &mut verdict);
-            let (info, stats) = (pipe.ends[0].info(), pipe.stats());
-            let sent: Vec<_> = pipe.sent.iter().map(|&(at, seq, again)| {
-                (if at > START + ms(begin) { at - sleep } else { at }, seq, again)
-            }).collect();
-            let shown = (info.cwnd, info.ssthresh, info.rto, info.srtt, info.backoff, info.phase, info.snd_una);
-            (sent, shown, stats)
-        };
-        let sleep = ms(sleep.max(1000));
-        let (awake, slept) = (run(Duration::ZERO), run(sleep));
-        let differs = awake.0.iter().zip(&slept.0).position(|(a, b)| a != b);
-        prop_assert_eq!(differs.map(|i| (i, awake.0[i], slept.0[i])), None);
-        prop_assert_eq!(awake.1, slept.1);
-        prop_assert_eq!(awake.2, slept.2);
+        freeze_and_thaw((recovery, paced, window), (seed, hostile), (begin, sleep))?;
     }
+}
+
+/// The pacing rate is of the last ACK, whatever left since: waking up is no reason to compute it anew.
+#[test]
+fn waking_up_does_not_change_the_pacing_rate() {
+    freeze_and_thaw((Recovery::Rack, true, 4), (6_131_336_801_082_618_815, 2), (2667, 1000)).unwrap();
 }
 
 /// TCP-F: a break shorter than the RTO and one much longer. No timeout, the same window and threshold before and after, and
