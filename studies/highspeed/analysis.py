@@ -283,24 +283,17 @@ def findings(context: Context, runs: pl.DataFrame, traces: pl.DataFrame) -> Find
 # --- The findings ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A finding: which test it is about, and how it is judged."""
-
-    tests: tuple[str, ...]
-    judge: Judge
-
-
 Judge = Callable[[pl.DataFrame], tuple[list[str], str]]
 """The comparisons that a finding rests on, and the figures behind them."""
-CLAIMS: dict[str, Claim] = {}
+CLAIMS: dict[str, tuple[set[str], Judge]] = {}
+"""By finding: the tests that it is about, and how it is judged."""
 
 
 def needs(*tests: str) -> Callable[[Judge], Judge]:
-    """Makes a function the judge of the finding of its name; these are the tests that it needs."""
+    """Makes a function the judge of the finding of its name."""
 
     def register(judge: Judge) -> Judge:
-        CLAIMS[judge.__name__.replace("_", "-")] = Claim(tests, judge)
+        CLAIMS[judge.__name__.replace("_", "-")] = set(tests), judge
         return judge
 
     return register
@@ -335,9 +328,8 @@ def heading(row: dict[str, str]) -> str:
 
 def judge(runs: pl.DataFrame, finding: str) -> tuple[list[str], str] | None:
     """The comparisons that a finding rests on and the figures behind them; nothing where its tests were not run."""
-    claim = CLAIMS[finding]
-    there = set(runs["test"]) if runs.height else set()
-    return claim.judge(runs) if there.issuperset(claim.tests) else None
+    tests, judged_by = CLAIMS[finding]
+    return judged_by(runs) if runs.height and tests <= set(runs["test"]) else None
 
 
 def each_fast(runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -460,10 +452,6 @@ def unstable(runs: pl.DataFrame) -> tuple[list[str], str]:
     )
 
 
-def other_rtt(runs: pl.DataFrame) -> pl.DataFrame:
-    return runs.filter((pl.col("test") != "rtt-fairness") | (pl.col("rtt_ms") != 162))
-
-
 UNFAIR = (
     "Unfairness is the mean over the RTTs of |log2(goodput of the varied flow / goodput of the 162 ms flow)|, so that 1 is a "
     "factor of two either way: "
@@ -472,15 +460,14 @@ UNFAIR = (
 
 @needs("rtt-fairness")
 def rtt_best(runs: pl.DataFrame) -> tuple[list[str], str]:
-    at = other_rtt(runs)
-    found = [less(at, "rtt-fairness", "rtt_unfairness", "CUBIC", n) for n in (*NEW, RENO) if n != "CUBIC"]
-    return found, UNFAIR + named(at, "rtt-fairness", "rtt_unfairness", present(runs))
+    found = [less(runs, "rtt-fairness", "rtt_unfairness", "CUBIC", n) for n in (*NEW, RENO) if n != "CUBIC"]
+    return found, UNFAIR + named(runs, "rtt-fairness", "rtt_unfairness", present(runs))
 
 
 @needs("rtt-fairness")
 def rtt_worse(runs: pl.DataFrame) -> tuple[list[str], str]:
-    found = [less(other_rtt(runs), "rtt-fairness", "rtt_unfairness", RENO, name) for name in ("HSTCP", "Scalable")]
-    return found, UNFAIR + named(other_rtt(runs), "rtt-fairness", "rtt_unfairness", ("HSTCP", "Scalable", RENO))
+    found = [less(runs, "rtt-fairness", "rtt_unfairness", RENO, name) for name in ("HSTCP", "Scalable")]
+    return found, UNFAIR + named(runs, "rtt-fairness", "rtt_unfairness", ("HSTCP", "Scalable", RENO))
 
 
 def by_rtt(runs: pl.DataFrame, test: str, value: str, algorithm: str) -> dict[int, list[float]]:
