@@ -2,6 +2,7 @@
 # make test    sets up what it needs and runs every test, Rust and Python
 # make lint    formatting, lints and types;  make check = lint + test
 # make bpf     the congestion controls in bpf/ for live runs, into target/bpf; needs clang and the headers of libbpf
+# make wheel   a wheel for pip install, in target/dist
 # make docs    the pages that are made from the code, and the site of all of them: site/index.html, readable without a network
 # make bench   the simulator's speed, beside ns-2 and ns-3 where they are installed
 # Everything stays inside this folder: .uv (the installer, where there is none), .venv, target, out.
@@ -26,7 +27,7 @@ unexport PYTHONPATH
 # BPF laws in live runs: built in where the headers of libelf and zlib are.
 export MATURIN_PEP517_ARGS := $(shell pkg-config --exists libelf zlib 2>/dev/null && echo --features bpf)
 
-.PHONY: help setup demo test test-rust test-python lint check docs site bench bpf clean
+.PHONY: help setup wheel demo test test-rust test-python lint check docs site bench bpf clean
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
 
@@ -38,6 +39,11 @@ $(CURDIR)/.uv/bin/uv:
 setup: $(UV)
 	@[ -d .venv ] || echo "Setting up .venv and building the simulator: once, a minute or two on an idle machine." >&2
 	@$(UV) sync --locked --quiet || $(UV) sync --locked
+
+# Not with BPF: it would load libelf from the machine it is installed on. Of a build that pip may install elsewhere Maturin makes sure.
+wheel: $(UV)
+	@rm -rf target/dist
+	MATURIN_PEP517_ARGS="--compatibility pypi" $(UV) build --wheel --quiet --out-dir target/dist
 
 demo: setup
 	$(RUN) cclab reproduce santa-cruz --out out/santa-cruz

@@ -11,7 +11,7 @@ import json
 import math
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,9 +104,9 @@ class Question:
         return found
 
     def command(self) -> str:
-        """What to type to ask it again."""
-        told = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
-        words = [f"--{name} {shlex.quote(str(value))}" for name, value in told.items() if name in _OPTIONS]
+        """What to type to ask it again, also of a version that has other defaults."""
+        told = {name: getattr(self, name) for name in _OPTIONS}
+        words = [f"--{name} {shlex.quote(str(value))}" for name, value in told.items() if value is not None]
         return " ".join(["cclab compare", self.a, self.b, *words, *(["--ecn"] if self.ecn else [])])
 
     def study(self) -> Study:

@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 import cclab
 from bad_scenarios import BAD, GOOD
 from cclab import algorithms, registry
-from conftest import CLAB, in_a_process, write
+from conftest import CLAB, EXAMPLES, in_a_process, write
 
 COMMANDS = [
     "init", "run", "list", "describe", "schema", "model", "live", "emulate", "trace", "reproduce", "validate", "report", "plot", "sweep", "compare",
@@ -33,6 +34,19 @@ def test_help_starts_at_once():
     assert took < 1.0  # 0.3 s is the aim, met threefold on an idle machine; the margin is for a loaded one
     imported = in_a_process_with("-X", "importtime", "-m", "cclab", "--help").stderr
     assert not [name for name in ("numpy", "polars", "matplotlib", "rich", "jinja2") if f" {name}\n" in imported]
+
+
+@pytest.mark.parametrize("module", ["click", "tomllib"])  # of every command, of this one
+def test_interrupted_while_it_loads(module, tmp_path):
+    """In a callback of the interpreter, say, where an exception is lost, while a module is imported."""
+    dies = "import os, signal, weakref\nclass A: pass\na = A()\n"
+    dies += "r = weakref.ref(a, lambda _: os.kill(os.getpid(), signal.SIGINT))\ndel a\n"
+    write(tmp_path / f"{module}.py", dies)
+    write(tmp_path / "s.toml", GOOD)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
+    command = [*CLAB, "run", "s.toml"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "Interrupted.\n")
 
 
 def in_a_process_with(*args):
@@ -246,6 +260,31 @@ def test_describe_every_algorithm_and_scheduler(cli, name):
     # what it shows as an example can be run
     example = out.split("[[flows]]\n")[1].split("\n\n")[0]
     assert cclab.Scenario.from_toml(GOOD.replace('cc = "reno"', example))
+
+
+def test_examples(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    entries = json.loads(cli("list", "examples", "--json")[1])["examples"]
+    assert [entry["source"] for entry in entries if not (EXAMPLES.parent / entry["source"]).is_file()] == []
+    assert len(entries) == len(list(EXAMPLES.rglob("*.toml")))
+    assert [entry["name"] for entry in entries if not re.search(r"[.?]$", entry["summary"])] == []
+    for entry in entries:  # its command is that of its kind
+        load = cclab.Study.load if entry["command"].startswith("cclab sweep ") else cclab.Scenario.load
+        load(EXAMPLES.parent / entry["source"])
+
+    described = cli("describe", "gallery/bufferbloat")[1]
+    assert (EXAMPLES / "gallery" / "bufferbloat.toml").read_text() in described
+    command = described.splitlines()[-1].removeprefix("Run it: cclab ").split()
+    status, out, err = cli(*command, "--set", "duration=1 s", "--set", "warmup=0 s")
+    assert status == 0, err
+    assert "download" in out
+    status, _, err = cli("run", "example:bufferbloat")
+    assert (status, err) == (2, 'error: unknown example "bufferbloat" (did you mean "gallery/bufferbloat"?)\n')
+
+    assert cli("init", "--examples")[0] == 0
+    assert {file.name for file in EXAMPLES.rglob("*.t*")} == {file.name for file in Path("examples").rglob("*.t*")}
+    assert cli("init", "--examples")[0] == 2  # not over what is there
+    assert len(cclab.Study.load("examples/gallery/cellular.toml")) > 1  # with the scenario and the trace that it names
 
 
 def test_lists_and_descriptions_for_other_programs(cli):

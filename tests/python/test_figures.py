@@ -321,7 +321,7 @@ def test_plot_draws_what_is_kept(study, answer, cli, tmp_path):
     for wrong, told in (
         (["--figure", "cwnd"], "no figure of a sweep"),
         (["--figure", "share", "--metric", "jain"], "--metric"),
-        (["--over", "flows.0.rtt"], '"flows.0.rtt"'),
+        (["--over", "flows.0.rtt"], 'nothing called "flows.0.rtt" is varied; there are: network.queue.limit, '),
         (["--figure", "pie"], "pie"),
     ):
         status, _, err = cli("plot", place, *wrong)

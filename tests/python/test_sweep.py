@@ -25,7 +25,7 @@ from cclab.sweep.pack import Row
 from cclab.sweep.plan import Design, make, work
 from cclab.sweep.run import Costs, Progress, Run, Runner
 from cclab.sweep.store import Log, Store, Writer
-from conftest import write
+from conftest import in_a_process, write
 
 QUEUE = {"discipline": "droptail", "limit": "20 packets"}
 
@@ -798,3 +798,21 @@ def test_a_law_that_cannot_travel_stops_the_sweep(base, tmp_path, monkeypatch):
     with executors.processes(1) as pool, pytest.raises(cclab.StudyError, match="cannot be sent to a worker"):
         cclab.Study(base).vary({"flows.0.cc": ["stuck-law"]}).run(tmp_path / "store", executor=pool)
     assert cclab.load(tmp_path / "store").status()["failed"] == 0
+
+
+def test_a_finished_store_does_not_ask_for_its_law(tmp_path):
+    """Nothing is run any more; where something is, the law is missed."""
+    law = "import cclab\nclass MyCC(cclab.CongestionControl):\n    def on_ack(self, ack): pass\n"
+    write(tmp_path / "my.py", law + "    def on_congestion(self, event): pass\n")
+    flow = 'flows = [{ cc = "my-cc", start_jitter = "1 ms" }]'
+    network = 'network = { rate = "1 Mbit/s", rtt = "10 ms" }'
+    text = f'[scenario]\nduration = "100 ms"\n{network}\n{flow}\n[vary]\nnetwork.rtt = ["10 ms", "20 ms"]\n'
+    write(tmp_path / "s.toml", text)
+    assert in_a_process("sweep", "s.toml", "--algorithms", "my.py", cwd=tmp_path).returncode == 0
+    again = in_a_process("sweep", "out/s", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "2 of 2 runs are finished" in again.stderr
+    assert in_a_process("sweep", "out/s", "--dry-run", cwd=tmp_path).returncode == 0
+    elsewhere = in_a_process("sweep", "out/s", "--out", "out/new", cwd=tmp_path)
+    assert elsewhere.returncode == 2
+    assert "--algorithms" in elsewhere.stderr

@@ -91,6 +91,8 @@ def test_vegas_yields_to_cubic_in_a_deep_buffer(tmp_path: Path, capsys: pytest.C
     again = page.partition("Run it again")[2]
     assert "cclab compare cubic vegas" in again
     assert "--seeds 3" in again
+    # defaults, too, which another version may have changed
+    assert {"--rate", "--rtt", "--buffer", "--queue", "--flows", "--duration", "--within"} <= set(again.split())
     assert run_cli(["compare", "cubic", "vegas", *ASKED, "--buffer", "2 BDP", "--out", str(out)]) == 0  # kept runs
 
 

@@ -1,4 +1,4 @@
-"""What there is to list and to describe: algorithms, queues, topologies, published studies."""
+"""What there is to list and to describe: algorithms, queues, topologies, published studies, examples."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+
+from cclab.cli.files import EXAMPLES, examples
 
 VALIDATED = ("algorithms", "couplings", "queues", "schedulers", "routing")
 """The kinds whose entries have a `validation`."""
@@ -23,7 +25,7 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     for kind in VALIDATED:
         of = "algorithms" if kind == "couplings" else kind
         kinds[kind] = [entry | {"validation": registry.validated(of, entry["name"])} for entry in kinds[kind]]
-    return kinds | {"studies": studies}
+    return kinds | {"studies": studies, "examples": examples()}
 
 
 def levels(validation: dict[str, Any]) -> str:
@@ -127,7 +129,7 @@ def describe(kind: str, entry: dict[str, Any]) -> None:
 
     singular = {"algorithms": "congestion control", "queues": "queue", "topologies": "topology", "studies": "study"}
     singular |= {"couplings": "coupled congestion control", "schedulers": "scheduler of several paths"}
-    singular |= {"routing": "routing", "profiles": "MAC profile", "mobility": "mobility"}
+    singular |= {"routing": "routing", "profiles": "MAC profile", "mobility": "mobility", "examples": "example"}
     click.echo(f"{entry['name']} ({singular[kind]})\n\n{entry['summary']}\nSource: {entry['source']}\n")
     if said := entry.get("validation"):
         click.echo(f"Validated by: {levels(said)}")
@@ -138,6 +140,8 @@ def describe(kind: str, entry: dict[str, Any]) -> None:
         click.echo()
     if kind == "studies":
         click.echo(f"{entry['question']}\n\nRun it: cclab reproduce {entry['name']}")
+    elif kind == "examples":
+        click.echo(f"{(EXAMPLES.parent / entry['source']).read_text(encoding='utf-8')}\nRun it: {entry['command']}")
     elif not entry["params"]:
         click.echo("It has no parameters.")
     else:

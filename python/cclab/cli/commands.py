@@ -15,6 +15,7 @@ from cclab.backends import BACKENDS
 from cclab.cli.algorithms import ALGORITHMS
 from cclab.cli.compare import compare
 from cclab.cli.emulate import emulate
+from cclab.cli.files import EXAMPLES, ScenarioFile, kind_of, kind_of_file
 from cclab.cli.live import live
 from cclab.cli.model import model
 from cclab.cli.plot import plot
@@ -25,6 +26,7 @@ USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
 _ENTRIES = (
     "algorithms", "couplings", "queues", "topologies", "schedulers", "routing", "profiles", "mobility", "studies",
+    "examples",
 )  # fmt: skip
 
 
@@ -103,24 +105,32 @@ def cli() -> None:
 
 
 @cli.command(short_help="Write an example scenario to start from.")
-@click.argument("file", default="scenario.toml", type=_FOLDER)
-def init(file: Path) -> None:
+@click.argument("file", required=False, type=_FOLDER)
+@click.option("--examples", is_flag=True, help="Instead, copy the examples that are listed; FILE is a new folder then.")
+def init(file: Path | None, examples: bool) -> None:
     """Write a commented example scenario to FILE (default scenario.toml; - is stdout)."""
     from cclab import _core
 
-    if str(file) == "-":
+    if str(file) == "-" and not examples:
         click.echo(_core.example(), nl=False)
         return
     from cclab import folders
 
+    file = file or Path("examples" if examples else "scenario.toml")
     if os.path.lexists(file):
-        raise click.UsageError(f"{file} is there already; name another file, or remove it first.")
+        raise click.UsageError(f"{file} is there already; name another one, or remove it first.")
+    if examples:
+        import shutil
+
+        shutil.copytree(EXAMPLES, file, ignore=shutil.ignore_patterns("__pycache__"))
+        click.echo(f"Wrote the folder {file}. What is in it: cclab list examples", err=True)
+        return
     folders.write_text(file, _core.example())
     click.echo(f"Wrote {file}. Run it with: cclab run {file}", err=True)
 
 
 @cli.command(short_help="Run a scenario and print what happened.")
-@click.argument("scenario", type=_FOLDER)
+@click.argument("scenario", type=ScenarioFile())
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Instead of the scenario's own.")
 @click.option(
     "--set",
@@ -142,12 +152,12 @@ def init(file: Path) -> None:
 def run(
     scenario: Path, seed: int | None, changes: dict[str, Any], backend: str, out: Path | None, as_json: bool
 ) -> None:
-    """Run SCENARIO, a TOML file (- is stdin); print what its flows and links did."""
+    """Run SCENARIO, a TOML file (- is stdin) or example:NAME; print what its flows and links did."""
     from cclab import backends, console, results
     from cclab.scenario import Scenario, read_text
 
     text = sys.stdin.read() if str(scenario) == "-" else read_text(scenario)  # once: it may be a pipe
-    if _kind_of(text) == "study":
+    if kind_of(text) == "study":
         raise ScenarioError(f"{scenario}: this is a study file; run it with: cclab sweep {shlex.quote(str(scenario))}")
     loaded = _of_file(scenario, lambda: Scenario.from_toml(text, folder=scenario.parent, changes=changes))
     if out is not None:
@@ -174,13 +184,13 @@ def run(
         click.get_current_context().exit(FAILURE)  # there is no formula, which the remark says
 
 
-@cli.command("list", short_help="List algorithms, queues, topologies, studies, columns, events.")
+@cli.command("list", short_help="List algorithms, queues, studies, examples, columns, events.")
 @click.argument("kind", required=False, type=click.Choice([*_ENTRIES, "columns", "events", "validation"]))
 @click.option("--markdown", is_flag=True, help="As in docs/models/README.md; columns, events, validation as on theirs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: for each kind a list of entries.")
 @ALGORITHMS
 def list_(kind: str | None, markdown: bool, as_json: bool) -> None:
-    """List what there is: algorithms, queues, topologies, studies; one line each, with its source.
+    """List what there is: algorithms, queues, topologies, studies; one line each, with its source; ready examples.
 
     Of connections over several paths: couplings, schedulers. Of stations that share the air: routing, MAC profiles,
     mobility.
@@ -216,10 +226,12 @@ def list_(kind: str | None, markdown: bool, as_json: bool) -> None:
     entries = catalogue.everything()
     for name in [kind] if kind else entries:
         validated = ["Validated by"] if name in catalogue.VALIDATED else []
-        table = console.table(None if kind else name.capitalize(), "Name", "What it is", "Source", *validated)
+        last = "command" if name == "examples" else "source"
+        title = None if kind else name.capitalize()
+        table = console.table(title, "Name", "What it is", last.capitalize(), *validated)
         for entry in entries[name]:
             cells = [catalogue.levels(entry["validation"])] if validated else []
-            table.add_row(entry["name"], entry["summary"], entry["source"], *cells)
+            table.add_row(entry["name"], entry["summary"], entry[last], *cells)
         console.show(table, one_line_each=True)
     if not kind:
         click.echo("Parameters, defaults and bounds of any of them: cclab describe NAME", err=True)
@@ -232,7 +244,10 @@ def list_(kind: str | None, markdown: bool, as_json: bool) -> None:
 )
 @ALGORITHMS
 def describe(name: str, as_json: bool) -> None:
-    """Describe NAME, an algorithm, queue, topology, study or what else is listed: parameters, bounds, source."""
+    """Describe NAME, an algorithm, queue, topology, study or what else is listed: parameters, bounds, source.
+
+    Of an example, the whole file.
+    """
     from cclab import registry, results
     from cclab.cli import catalogue
 
@@ -331,7 +346,7 @@ cli.add_command(plot)
 
 
 @cli.command(short_help="Run a study: a scenario with parameters varied and replications.")
-@click.argument("study", type=_FOLDER)
+@click.argument("study", type=ScenarioFile())
 @click.option("--out", type=_FOLDER, help="The store, a folder (default out/NAME of STUDY).")
 @click.option("--workers", type=click.IntRange(1, 4096), help="How many runs at once (default: one for each core).")
 @click.option("--processes", is_flag=True, help="In processes instead of threads: for laws written in Python.")
@@ -344,7 +359,7 @@ def sweep(
     study: Path, out: Path | None, workers: int | None, processes: bool, dask: str | None, retry_failed: bool,
     mend: bool, dry_run: bool,
 ) -> None:  # fmt: skip
-    """Run STUDY, a TOML file, or what is left of one in the folder of an earlier sweep.
+    """Run STUDY, a TOML file or example:NAME, or what is left of one in the folder of an earlier sweep.
 
     Finished runs are kept one by one. Interrupted or killed, the same command goes on where it was; what is finished
     is never run again.
@@ -353,7 +368,7 @@ def sweep(
 
     if dask and (processes or workers):
         raise click.UsageError("--dask brings its own workers; leave --workers and --processes out.")
-    if _kind(study) == "scenario":
+    if kind_of_file(study) == "scenario":
         raise StudyError(f"{study}: this is a scenario; run it with: cclab run {shlex.quote(str(study))}")
     place = out or (study if study.is_dir() else Path("out") / study.stem)
     if dry_run:
@@ -483,26 +498,6 @@ def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...], each_
     else:
         for table in benches.tables(measured, others):
             console.show(table)
-
-
-def _kind(file: Path) -> str | None:
-    """What a file is by its keys: `"study"`, `"scenario"`, or neither; who reads it says what is wrong with it."""
-    try:
-        return _kind_of(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def _kind_of(text: str) -> str | None:
-    import tomllib
-
-    try:
-        keys = tomllib.loads(text).keys()
-    except (ValueError, RecursionError):
-        return None
-    if keys & {"scenario", "vary", "together", "points"}:
-        return "study"
-    return "scenario" if keys & {"duration", "network", "flows", "background"} else None
 
 
 def _of_file(file: Path, work: Any, *args: Any) -> Any:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from cclab.cli.files import ScenarioFile
+
 _FOLDER = click.Path(path_type=Path)
 
 
 @click.command(short_help="Run any program across the links of a scenario.")
-@click.argument("scenario", type=_FOLDER)
+@click.argument("scenario", type=ScenarioFile())
 @click.option("--serve", metavar="COMMAND", help="Runs at the other end, a line for the shell, until the command ends.")
 @click.option("--out", type=_FOLDER, help="Keep tables, scenario and manifest in this folder.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Instead of the scenario's own.")

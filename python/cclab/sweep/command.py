@@ -70,6 +70,6 @@ def dry_run(source: Path, place: Path, workers: int | None, retry_failed: bool) 
     study = Study.load(source)
     todo, seconds = study.left(place, retry_failed=retry_failed)
     show(estimate_table(study, todo, seconds, workers or executors.cores()))
-    if certain := study.certain():
+    if todo and (certain := study.certain()):
         n = len(study.seeds)
         note(f"At {certain:,} points or more nothing is left to chance: all {n} runs will be the same. {CURE}.")

@@ -252,7 +252,7 @@ class Study:
                 return self.run(out, workers=workers, executor=executor, progress=bar, retry_failed=retry_failed)
         folder = tempfile.TemporaryDirectory(prefix="cclab-study-") if out is None else None
         place = Path(folder.name if folder else out)  # type: ignore[arg-type]
-        plan, current = self._planned(place)
+        plan, current = self._planned(place, retry_failed)
         with contextlib.closing(Writer(place)) as writer:
             if not current:
                 about = {"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()}
@@ -263,16 +263,23 @@ class Study:
         study._kept, study._folder = (Store(place), plan), folder
         return study
 
-    def _planned(self, place: Path) -> tuple[Plan, bool]:
+    def _planned(self, place: Path, retry_failed: bool) -> tuple[Plan, bool]:
         """Every point checked, every run with its key; and whether the store in `place` has this very plan."""
         from cclab.sweep.job import core_digest
+        from cclab.sweep.run import Sweep
         from cclab.sweep.store import Store, is_store
 
         if len(self) > _MOST_RUNS:
             raise StudyError(f"{len(self):,} runs are more than {_MOST_RUNS:,}; split the study")
-        earlier = (Store(place).study() if is_store(place) else None) or {"plan": {}}
-        if earlier["plan"].get("identity") == planning.identity(self._design, core_digest()):
-            return Plan(**earlier["plan"]), True  # checked when it was made
+        if earlier := Store(place).study() if is_store(place) else None:
+            plan = Plan(**earlier["plan"])  # checked when it was made
+            if plan.identity == planning.identity(self._design, core_digest()):
+                return plan, True
+            unseen = set(plan.laws) - laws.registered().keys()
+            if unseen and earlier["design"] == self._design.to_json():
+                sweep = Sweep(self._design, plan, Store(place).log())
+                if not sweep.todo(retry_failed):
+                    return plan, True  # a law that is not there is not missed where nothing is left to run
         return planning.make(self._design, core_digest()), False
 
     def left(self, place: str | Path, *, retry_failed: bool = False) -> tuple[int, float]:
@@ -287,7 +294,7 @@ class Study:
         from cclab.sweep.store import Log, Store, is_store
 
         place = Path(place)
-        plan, _ = self._planned(place)
+        plan, _ = self._planned(place, retry_failed)
         sweep = Sweep(self._design, plan, Store(place).log() if is_store(place) else Log())
         todo = sweep.todo(retry_failed)
         return len(todo), sweep.probe(todo)
