@@ -40,7 +40,7 @@ setup: $(UV)
 	@[ -d .venv ] || echo "Setting up .venv and building the simulator: once, a minute or two on an idle machine." >&2
 	@$(UV) sync --locked --quiet || $(UV) sync --locked
 
-# Not with BPF: it would load libelf from the machine it is installed on. Of a build that pip may install elsewhere Maturin makes sure.
+# Without BPF, which loads libelf. That it loads nothing else that is not everywhere, and how old the C library may be, Maturin checks.
 wheel: $(UV)
 	@rm -rf target/dist
 	MATURIN_PEP517_ARGS="--compatibility pypi" $(UV) build --wheel --quiet --out-dir target/dist

@@ -227,8 +227,8 @@ def list_(kind: str | None, markdown: bool, as_json: bool) -> None:
     for name in [kind] if kind else entries:
         validated = ["Validated by"] if name in catalogue.VALIDATED else []
         last = "command" if name == "examples" else "source"
-        title = None if kind else name.capitalize()
-        table = console.table(title, "Name", "What it is", last.capitalize(), *validated)
+        heading = None if kind else name.capitalize()
+        table = console.table(heading, "Name", "What it is", last.capitalize(), *validated)
         for entry in entries[name]:
             cells = [catalogue.levels(entry["validation"])] if validated else []
             table.add_row(entry["name"], entry["summary"], entry[last], *cells)
