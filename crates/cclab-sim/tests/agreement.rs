@@ -7,7 +7,7 @@ mod support;
 
 use cclab_sim::scenario::{AppliesTo, Scenario};
 use cclab_sim::world::RunResult;
-use support::two_flows;
+use support::{two_flows, two_flows_with};
 
 fn run(toml: &str, seed: u64) -> RunResult {
     let mut scenario = Scenario::from_toml(toml).unwrap_or_else(|e| panic!("{e}"));
@@ -49,10 +49,12 @@ fn two_cubic_flows_at_42_ms_as_in_ns2_and_ns3() {
     assert!(ours.iter().all(|&flow| flow > sum / 4.0), "{ours:?}");
 }
 
-/// At 162 ms a sawtooth lasts three minutes: utilisation within three points, and the first flow ahead.
+/// At 162 ms a sawtooth lasts three minutes: utilisation within three points, and the first flow ahead. The modules that ns-2 ports are
+/// of a kernel in which the law came before the phases of recovery, as with growth per ACK here; with today's order the second
+/// flow begins a segment higher, and which flow loses first is another.
 #[test]
 fn two_reno_flows_at_162_ms_as_in_ns2() {
-    let (ours, used) = two_flows("reno", 162, 50, 200);
+    let (ours, used) = two_flows_with("ack_every = 1\ngrowth_per_ack = true", "reno", 162, 50, 200);
     assert!((used - 0.8909).abs() <= 0.03, "utilisation {used}, ns-2 0.8909");
     assert!((ours[0] / 168.85 - 1.0).abs() <= 0.15 && (ours[1] / 46.46 - 1.0).abs() <= 0.15, "{ours:?}");
 }

@@ -596,6 +596,8 @@ impl Sender {
             self.episode.prr.on_ack(taken.delivered_bytes, pipe, ssthresh, safe, mss);
         }
         let limited = !self.config.cwnd_validation || self.is_cwnd_limited();
+        // The ACK that ends recovery raises the window in Linux, where the law comes after the phases.
+        let last_grows = self.grows_by_delivered();
         let track = match taken.sample.newest_segment() {
             Some(i) if self.law.tracks_packets() => self.board.track(i),
             _ => Track::default(),
@@ -604,8 +606,7 @@ impl Sender {
         let one_way = OneWay { seq: echo.seq, sent: echo.sent, arrived: echo.arrived };
         let event = AckEvent {
             now,
-            // What was selectively acknowledged before has been counted before.
-            acked_bytes: taken.acked_bytes.min(taken.delivered_bytes).min(self.growth()),
+            acked_bytes: self.newly_acked(taken).min(self.growth()),
             delivered_bytes: taken.delivered_bytes,
             rtt: self.rtt.latest(),
             srtt: self.rtt.srtt(),
@@ -619,7 +620,10 @@ impl Sender {
             delivered: self.rate.delivered(),
             prior_delivered: self.rate.prior_delivered(&taken.sample).unwrap_or(0),
             lost_bytes: taken.lost_bytes,
-            may_grow: limited && (by_law || taken.acked_bytes > 0) && !governed(phase) && !governed(before),
+            may_grow: limited
+                && (by_law || taken.acked_bytes > 0)
+                && !governed(phase)
+                && (last_grows || !governed(before)),
             phase,
             one_way: (echo.arrived != Time::ZERO).then_some(one_way),
             ecn_echo: taken.echo,
@@ -632,6 +636,21 @@ impl Sender {
         };
         self.law.tell(|cc| cc.on_ack(&event));
         self.update_pacing();
+    }
+
+    /// The law comes after the phases, and an ACK counts for what it delivers (Linux `tcp_cong_control`). Kernels that grew per
+    /// ACK had the law first.
+    fn grows_by_delivered(&self) -> bool {
+        self.config.flavour == Flavour::Linux && !self.config.growth_per_ack
+    }
+
+    /// What an ACK counts for: without what was selectively acknowledged before, which has been counted before.
+    fn newly_acked(&self, taken: &Taken) -> u64 {
+        if self.grows_by_delivered() && taken.acked_bytes > 0 {
+            taken.delivered_bytes
+        } else {
+            taken.acked_bytes.min(taken.delivered_bytes)
+        }
     }
 
     /// Most that an ACK may count for.

@@ -67,7 +67,8 @@ impl Rack {
         }
     }
 
-    /// A segment was delivered for the first time (RFC 8985 §6.2, step 2).
+    /// A segment was delivered for the first time (RFC 8985 §6.2, step 2). `ts_ecr` is what the ACK echoes, if that is to tell a
+    /// retransmission from its original.
     pub fn on_delivered(&mut self, now: Time, sent: &Sent, ts_ecr: Option<u32>, min_rtt: Duration) {
         let rtt = now.since(sent.sent);
         if sent.ever_retransmitted {

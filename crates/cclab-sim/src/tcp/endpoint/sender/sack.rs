@@ -5,6 +5,7 @@ use super::{Sender, Taken};
 use crate::wire::{Segment, unwrap_offset};
 use cclab_algo::Time;
 use cclab_algo::cc::Phase;
+use cclab_algo::params::Flavour;
 
 /// What the peer's blocks have said.
 #[derive(Clone, Copy, Debug, Default)]
@@ -123,7 +124,9 @@ impl Sender {
         taken.sacked = true;
         taken.delivered_bytes += u64::from(sent.len);
         self.rate.on_delivered(now, i, &sent, &mut taken.sample);
-        self.rack.on_delivered(now, &sent, taken.ts_ecr, self.rtt.min_rtt());
+        // A SACK echoes what came before the hole (RFC 7323 §4.3), older than any retransmission above it: Linux does not ask it.
+        let echo = taken.ts_ecr.filter(|_| self.config.flavour == Flavour::Paper);
+        self.rack.on_delivered(now, &sent, echo, self.rtt.min_rtt());
         if !sent.ever_retransmitted {
             if i + 1 < top {
                 taken.reordered = Some(taken.reordered.map_or(sent.seq, |low| low.min(sent.seq)));
