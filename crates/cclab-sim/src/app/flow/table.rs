@@ -84,11 +84,11 @@ table! {
     start_s: Vec<f64>, "s" = f.flow.start.as_secs_f64();
     /// Length of the interval that the other figures are over.
     measured_s: Vec<f64>, "s" = f.seconds;
-    /// Payload delivered in order to the application; of datagrams, each once.
+    /// Payload delivered in order to the application; of datagrams, each once (live: copies, too).
     goodput_bps: Vec<f64>, "bit/s" = f.rate(f.counted.delivered_bytes);
     /// IP bytes of data packets that arrived, duplicates included.
     throughput_bps: Vec<f64>, "bit/s" = f.rate(f.own[DESTINATION].meter.bytes_arrived);
-    /// Payload delivered in order, of datagrams each once, whole run.
+    /// Payload delivered in order, of datagrams each once (live: copies, too), whole run.
     delivered_bytes: Vec<u64>, "bytes" = f.delivered;
     /// Data segments sent, retransmissions included.
     segments_sent: Vec<u64>, "1" = f.counted.segments_sent;
