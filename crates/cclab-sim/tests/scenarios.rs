@@ -302,7 +302,13 @@ fn every_option_of_a_flow_arrives() {
     let f = &s.flows[0];
     // What cannot be otherwise: recovery = "sack" needs sack, the flow has one path, hosts know nothing before a run, and SYNs are counted by
     // scripts alone.
-    let same = ["    sack: true,", "    multipath: false,", "    metrics: None,", "    syn_retries: 6,"];
+    let same = [
+        "    sack: true,",
+        "    multipath: false,",
+        "    metrics: None,",
+        "    syn_retries: 6,",
+        "    synack_retries: 5,",
+    ];
     let lines = |c: &Config| format!("{c:#?}").lines().map(String::from).collect::<Vec<_>>();
     let linux = lines(&Config::linux(1));
     for line in lines(tcp(f)) {
