@@ -33,7 +33,7 @@ def whole_folder(place: Path, schema: str, manifest: dict[str, Any], derived: tu
 
     Args:
         place: Where it shall be. A folder that such a block has written is replaced, any other is left alone.
-        schema: Name and version of its layout, e.g. `"cclab.result/1"`.
+        schema: Name and version of its layout, e.g. `"cclab.result/2"`.
         manifest: What the manifest says beside the list of files; may be filled in inside the block.
         derived: Files that can be made again from the others, so that the manifest does not list them.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cclab.analysis.plots import Plots
     from cclab.scenario import Scenario
 
-SCHEMA = "cclab.result/1"
+SCHEMA = "cclab.result/2"
 JSON_SCHEMA = "cclab.run/1"
 TABLES = tuple(name for name in columns.tables() if name != "runs")
 _MANY = 1000  # flows that are resolved again in some 0.1 s

@@ -205,7 +205,7 @@ def test_a_kill_between_the_two_renames_loses_nothing(result, small, tmp_path, s
     if then == "load":
         assert Result.load(place).seed == (8 if sealed else 7)
     else:
-        with pytest.raises(RuntimeError), folders.whole_folder(place, "cclab.result/1", {}):
+        with pytest.raises(RuntimeError), folders.whole_folder(place, "cclab.result/2", {}):
             raise RuntimeError("the next writer fails")
         assert Result.load(place).seed == (8 if sealed else 7)
     result.save(place)
@@ -224,12 +224,12 @@ def test_what_another_machine_writes_is_left_alone(result, tmp_path):
     [
         "[" * 100_000,
         "[]",
-        '{"schema": "cclab.result/1", "files": {"../../etc/passwd": {"bytes": 1, "sha256": ""}}}',
-        '{"schema": "cclab.result/1", "files": {"/etc/passwd": {"bytes": 1, "sha256": ""}}}',
-        '{"schema": "cclab.result/1", "files": {"flows.parquet": {"bytes": "x", "sha256": 1}}}',
-        '{"schema": "cclab.result/1", "files": {"flows.parquet": 1}}',
-        '{"schema": "cclab.result/1", "files": {}}',
-        '{"schema": "cclab.result/1", "files": 3}',
+        '{"schema": "cclab.result/2", "files": {"../../etc/passwd": {"bytes": 1, "sha256": ""}}}',
+        '{"schema": "cclab.result/2", "files": {"/etc/passwd": {"bytes": 1, "sha256": ""}}}',
+        '{"schema": "cclab.result/2", "files": {"flows.parquet": {"bytes": "x", "sha256": 1}}}',
+        '{"schema": "cclab.result/2", "files": {"flows.parquet": 1}}',
+        '{"schema": "cclab.result/2", "files": {}}',
+        '{"schema": "cclab.result/2", "files": 3}',
     ],
 )
 def test_a_manifest_of_another_make(tmp_path, text):

@@ -81,8 +81,8 @@ fn random_losses_cost_nothing() {
     assert!(muzha >= 2.0 * newreno && muzha > 1.1 * blind, "{muzha}, blind {blind}, NewReno {newreno}");
 }
 
-/// Beside NewReno, which keeps the queue full, it is the floor that keeps Muzha alive: a fifth of the link at φ = 0.6 (the floor is at
-/// 30 %), a quarter at 0.8, next to nothing without.
+/// Beside NewReno, which keeps the queue full, it is the floor that keeps Muzha alive: a fifth of the link or more at φ = 0.6 (the floor is at
+/// 30 %), more at 0.8, next to nothing without.
 #[test]
 fn the_floor_is_what_newreno_leaves() {
     let share = |floor: f64| {

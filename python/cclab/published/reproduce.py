@@ -19,7 +19,7 @@ from cclab.results import versions
 from cclab.scenario import Scenario
 from cclab.sweep import Progress
 
-SCHEMA = "cclab.study/2"
+SCHEMA = "cclab.study/3"
 PAGE = "report.html"
 
 

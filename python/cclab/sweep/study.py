@@ -271,12 +271,12 @@ class Study:
 
         if len(self) > _MOST_RUNS:
             raise StudyError(f"{len(self):,} runs are more than {_MOST_RUNS:,}; split the study")
-        if earlier := Store(place).study() if is_store(place) else None:
-            plan = Plan(**earlier["plan"])  # checked when it was made
-            if plan.identity == planning.identity(self._design, core_digest()):
-                return plan, True
-            unseen = set(plan.laws) - laws.registered().keys()
-            if unseen and earlier["design"] == self._design.to_json():
+        earlier = Store(place).study() if is_store(place) else None
+        if earlier and earlier["plan"].get("identity") == planning.identity(self._design, core_digest()):
+            return Plan(**earlier["plan"]), True  # checked when it was made
+        if earlier and earlier["design"] == self._design.to_json():
+            plan = Plan(**earlier["plan"])
+            if set(plan.laws) - laws.registered().keys():
                 sweep = Sweep(self._design, plan, Store(place).log())
                 if not sweep.todo(retry_failed):
                     return plan, True  # a law that is not there is not missed where nothing is left to run
