@@ -242,7 +242,7 @@ def test_delays_and_convergence_come_from_the_samples_of_all_runs(study):
 
 
 def test_convergence_of_a_run_is_that_of_the_metric(small):
-    late = small.replace({"duration": "12 s", "flows": [{"cc": "reno"}, {"cc": "reno", "start": "1 s"}]}).run(seed=1)
+    late = small.replace({"duration": "20 s", "flows": [{"cc": "reno"}, {"cc": "reno", "start": "2 s"}]}).run(seed=1)
     took = metrics.convergence_time_s(late)
     assert np.isfinite(took)
     assert f"converged after {took:.4g} s" in late.plot.convergence().axes[0].get_title(loc="left")

@@ -146,6 +146,7 @@ def test_figures_answer(small, tmp_path):
         names.nth(2).press("Enter")
         assert names.nth(2).get_attribute("aria-pressed") == "false"
         assert plot.evaluate("p => getComputedStyle(p.querySelector('[id*=\"-series-2-\"]')).visibility") == "hidden"
+        page.mouse.move(x + 30, y)
         page.mouse.move(x, y)
         assert "<b>reno" not in plot.locator(".tip").inner_text()
         frame = plot.locator("svg").bounding_box()
