@@ -2,6 +2,7 @@
 //! Linux's `tcp_keepalive_timer`).
 
 use super::world::Connection;
+use crate::tcp::State;
 use cclab_algo::{Duration, Time};
 
 /// SO_KEEPALIVE and its times.
@@ -59,29 +60,41 @@ impl KeepAlive {
 impl Connection {
     /// Sets an option of an open connection, and when to look.
     pub(super) fn set_keep_alive(&mut self, now: Time, option: &str, value: i64) -> bool {
+        let was_on = self.keep_alive.on;
         let allowed = self.keep_alive.set(option, value);
         let idle = self.keep_alive.idle();
         match option {
             _ if !self.keep_alive.on => self.keep_alive.due = Time::NEVER,
-            "SO_KEEPALIVE" => self.keep_alive.due = now + idle,
+            _ if !allowed || !self.can_be_asked() => {}
+            "SO_KEEPALIVE" if !was_on => self.keep_alive.due = now + idle,
             "TCP_KEEPIDLE" => self.keep_alive.due = now.max(self.heard + idle),
             _ => {}
         }
         allowed
     }
 
+    /// Whether there is a peer to ask: both SYNs are acknowledged, and the connection is not over.
+    fn can_be_asked(&self) -> bool {
+        self.is_open() && !matches!(self.state(), State::SynReceived | State::TimeWait)
+    }
+
     /// The connection may just have come up.
     pub(super) fn begin_keep_alive(&mut self, now: Time) {
-        if self.keep_alive.on && self.keep_alive.due == Time::NEVER && self.is_open() {
+        if self.keep_alive.on && self.keep_alive.due == Time::NEVER && self.can_be_asked() {
             self.keep_alive.due = now + self.keep_alive.idle();
         }
     }
 
-    /// It is time to look whether the peer is there. While anything is to be sent, that tells.
+    /// It is time to look whether the peer is there. While anything is to be sent or is out, a FIN too, that tells.
     pub(super) fn on_keep_alive(&mut self, now: Time) {
+        if !self.can_be_asked() {
+            self.keep_alive.due = Time::NEVER;
+            return;
+        }
         let (idle, silent) = (self.keep_alive.idle(), now.since(self.heard));
-        let busy = self.unacked() > 0;
+        let unacked = self.unacked() > 0;
         let Some(endpoint) = self.endpoint.as_mut() else { return };
+        let busy = unacked || endpoint.info().packets_out > 0;
         let next = if busy {
             idle
         } else if silent < idle {
