@@ -734,10 +734,13 @@ impl Connection {
                 self.own_syn.get_or_insert(segment);
             }
             let una = self.endpoint.as_ref().map_or(0, |endpoint| endpoint.info().snd_una);
-            let probe = segment.len == 0 && segment.flags == Flags::ACK && segment.seq + 1 == una;
+            // ECN's flags aside, which any ACK may have.
+            let control = Flags::FIN | Flags::SYN | Flags::RST | Flags::ACK;
+            let ack = segment.len == 0 && segment.flags.0 & control.0 == Flags::ACK.0;
+            let probe = ack && segment.seq + 1 == una;
             self.probes += u32::from(probe);
-            // A closed window counts as silence, too (Linux `icsk_probes_tstamp`).
             self.moved |= segment.len > 0;
+            // A closed window counts as silence, too (Linux `icsk_probes_tstamp`).
             let waits = segment.retransmission || probe && self.unacked() > 0;
             if waits && self.stalled.is_none_or(|(_, from)| from != una) {
                 self.stalled = Some((now, una));
