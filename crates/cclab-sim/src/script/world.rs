@@ -351,31 +351,31 @@ impl<'a> World<'a> {
         if quoted.is_some_and(|seq| seq < start || !meant(seq - start)) {
             return Ok(());
         }
+        let believed = connection.discovers && !self.setup.mtu_locked && self.setup.no_discovery != 2;
         match (info.state, mtu) {
-            // The SYN goes again without its data, for packets that fit.
-            (State::SynSent, Some(mtu)) => {
-                let fits = |config: &mut Config| {
-                    let options = if config.timestamps { TIMESTAMPS } else { 0 };
-                    config.mss = config.mss.min(mtu.saturating_sub(HEADERS + options)).max(1);
-                    Ok::<(), ()>(())
-                };
-                endpoint.reconfigure(fits).expect("it cannot fail");
-                endpoint.retry(now);
-            }
             (State::SynReceived, _) if !endpoint.fast_opened() => {
                 if matches!(code, "net_unreachable" | "host_unreachable" | "") {
                     connection.endpoint = None;
                 }
             }
-            (_, Some(mtu)) => {
-                let told = mtu > 0 && !self.setup.mtu_locked && self.setup.no_discovery != 2;
+            (state, Some(mtu)) if mtu > 0 && believed => {
                 let mtu = mtu.max(MIN_PATH_MTU);
-                if told && connection.discovers {
+                if state == State::SynSent {
+                    // The SYN goes again without its data, for packets that fit.
+                    let fits = |config: &mut Config| {
+                        let options = if config.timestamps { TIMESTAMPS } else { 0 };
+                        config.mss = config.mss.min(mtu - HEADERS - options);
+                        Ok::<(), ()>(())
+                    };
+                    endpoint.reconfigure(fits).expect("it cannot fail");
+                    endpoint.retry(now);
+                } else {
                     endpoint.on_path_mtu(now, mtu);
-                    let known = self.path_mtu.filter(|(since, _)| now < *since + REMEMBERED);
-                    self.path_mtu = Some((now, known.map_or(mtu, |(_, before)| before.min(mtu))));
                 }
+                let known = self.path_mtu.filter(|(since, _)| now < *since + REMEMBERED);
+                self.path_mtu = Some((now, known.map_or(mtu, |(_, before)| before.min(mtu))));
             }
+            (_, Some(_)) => {}
             (State::SynSent | State::SynReceived, _) => connection.fail(now, error),
             _ => {}
         }
