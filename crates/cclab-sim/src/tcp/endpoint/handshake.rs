@@ -275,7 +275,8 @@ pub(super) fn scale_for(buffer: u64) -> u8 {
 }
 
 fn backed_off(initial: Duration, retransmissions: u32, flavour: Flavour, reply: bool) -> Duration {
-    initial * (1 << retransmissions.saturating_sub(linear_timeouts(flavour, reply)))
+    let doublings = retransmissions.saturating_sub(linear_timeouts(flavour, reply));
+    initial * 1u64.checked_shl(doublings).unwrap_or(u64::MAX)
 }
 
 /// How many of the timeouts do not back off.
@@ -285,11 +286,22 @@ fn linear_timeouts(flavour: Flavour, reply: bool) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::scale_for;
+    use super::{backed_off, scale_for};
+    use cclab_algo::Duration;
+    use cclab_algo::params::Flavour;
 
     /// Linux's rule, at its defaults for the receive buffer.
     #[test]
     fn window_scales() {
         assert_eq!([65_535, 131_072, 6_291_456, 16_777_216, 1 << 40].map(scale_for), [0, 2, 7, 9, 14]);
+    }
+
+    /// RFC 6298 §5.5: the timeout doubles, as often as TCP_SYNCNT allows (127 times).
+    #[test]
+    fn timeouts_double_however_many_there_are() {
+        let timeouts = [0, 1, 2, 10, 63, 64, 127].map(|n| backed_off(Duration::from_secs(1), n, Flavour::Linux, true));
+        let [first @ .., a, b, c] = timeouts;
+        assert_eq!(first, [1, 2, 4, 1024].map(Duration::from_secs));
+        assert_eq!([a, b, c], [Duration::MAX; 3]);
     }
 }

@@ -186,8 +186,9 @@ impl Marking {
         newer && !self.by_law
     }
 
-    /// `few`: the three bits cannot have gone round. CE bytes that an ACK of `delivered` new bytes reports (RFC 9768 §3.2.2.5.2, appendix A). Where ACKs are for many segments
-    /// each, more than a round of the three bits is not taken for lost ACKs (Linux `__tcp_accecn_process`).
+    /// CE bytes that an ACK of `delivered` new bytes reports (RFC 9768 §3.2.2.5.2, appendix A). Where ACKs are for many segments each,
+    /// more than a round of the three bits is not taken for lost ACKs (Linux `__tcp_accecn_process`). `few` says that the three bits
+    /// cannot have gone round.
     fn read(&mut self, segment: &Segment, delivered: u64, mss: u64, few: bool) -> u64 {
         const MANY_PER_ACK: u16 = 4 << 6;
         let option = self.marked_bytes(segment);
