@@ -1,11 +1,11 @@
 //! The congestion control as the sender holds it: what it answers is asked for after each event, not on
 //! each segment.
 
-use cclab_algo::Rate;
 use cclab_algo::cc::{
     AckEvent, CongestionControl, CongestionEvent, EstablishedEvent, IdleEvent, LostEvent, NewsEvent, RecoveredEvent,
     RestartEvent, Share, TimeoutEvent, UndoEvent,
 };
+use cclab_algo::{Rate, Time};
 
 /// A law and its last answers.
 pub(super) struct Law {
@@ -17,7 +17,7 @@ pub(super) struct Law {
     tracks_packets: bool,
     asks: bool,
     /// The size of its segments, and of those that leave, where they differ.
-    units: Option<Units>,
+    units: Option<Box<Units>>,
 }
 
 impl Law {
@@ -30,7 +30,7 @@ impl Law {
 
     /// Tells the law of an event.
     pub fn tell(&mut self, event: impl FnOnce(&mut dyn CongestionControl)) {
-        let Some(units) = self.units else {
+        let Some(units) = self.units.as_deref().copied() else {
             event(&mut *self.law);
             return self.ask(|bytes| bytes);
         };
@@ -45,11 +45,15 @@ impl Law {
     }
 
     /// Segments of `from` bytes are segments of `to` bytes now: so many as before make the window (Linux counts them).
+    /// So much has been delivered and marked lost.
     #[cold]
-    pub fn resize(&mut self, from: u32, to: u32) {
-        let its = self.units.map_or(from, |units| units.its);
-        let units = Units { its, ours: to };
-        self.units = Some(units).filter(|units| units.its != units.ours);
+    pub fn resize(&mut self, now: Time, from: u32, to: u32, delivered: u64, lost: u64) {
+        let (its, delivered, lost) = match self.units.as_deref() {
+            None => (from, Total::new(delivered), Total::new(lost)),
+            Some(&units) => (units.its, units.delivered.grown(delivered, units), units.lost.grown(lost, units)),
+        };
+        let units = Units { its, before: from, ours: to, since: now, delivered, lost };
+        self.units = Some(Box::new(units));
         self.ask(|bytes| units.ours(bytes));
     }
 
@@ -83,11 +87,38 @@ impl Law {
     }
 }
 
-/// Payload bytes of the law's segments, and of ours.
+/// Payload bytes of the law's segments, of ours, and of ours before they shrank.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     its: u32,
+    before: u32,
     ours: u32,
+    /// When they shrank.
+    since: Time,
+    delivered: Total,
+    lost: Total,
+}
+
+/// A total of the connection when segments shrank, in our bytes and in the law's: from there on it grows by the new size.
+#[derive(Clone, Copy, Debug)]
+struct Total {
+    ours: u64,
+    its: u64,
+}
+
+impl Total {
+    fn new(bytes: u64) -> Total {
+        Total { ours: bytes, its: bytes }
+    }
+    fn its(self, bytes: u64, units: Units) -> u64 {
+        match bytes.checked_sub(self.ours) {
+            Some(more) => self.its + units.its(more),
+            None => self.its.saturating_sub(Units::convert(self.ours - bytes, units.before, units.its)),
+        }
+    }
+    fn grown(self, bytes: u64, units: Units) -> Total {
+        Total { ours: bytes, its: self.its(bytes, units) }
+    }
 }
 
 impl Units {
@@ -100,9 +131,13 @@ impl Units {
     fn ours(self, bytes: u64) -> u64 {
         Units::convert(bytes, self.its, self.ours)
     }
+    /// What belongs to a packet that left at `sent`.
+    fn its_at(self, sent: Time, bytes: u64) -> u64 {
+        Units::convert(bytes, if sent < self.since { self.before } else { self.ours }, self.its)
+    }
 }
 
-/// A law that is told of as many of its own segments. Offsets and totals, of which it takes the order, stay.
+/// A law that is told of as many of its own segments. Offsets, of which it takes the order, stay.
 struct Resized<'a> {
     law: &'a mut dyn CongestionControl,
     units: Units,
@@ -110,7 +145,8 @@ struct Resized<'a> {
 
 impl CongestionControl for Resized<'_> {
     fn on_ack(&mut self, ev: &AckEvent) {
-        let its = |bytes| self.units.its(bytes);
+        let units = self.units;
+        let its = |bytes| units.its(bytes);
         self.law.on_ack(&AckEvent {
             acked_bytes: its(ev.acked_bytes),
             delivered_bytes: its(ev.delivered_bytes),
@@ -119,7 +155,11 @@ impl CongestionControl for Resized<'_> {
             delivery_rate: ev.delivery_rate.map(|rate| Rate(its(rate.0))),
             lost_bytes: its(ev.lost_bytes),
             ce_bytes: its(ev.ce_bytes),
-            tx_in_flight: its(ev.tx_in_flight),
+            delivered: units.delivered.its(ev.delivered, units),
+            prior_delivered: units.delivered.its(ev.prior_delivered, units),
+            lost: units.lost.its(ev.lost, units),
+            prior_lost: units.lost.its(ev.prior_lost, units),
+            tx_in_flight: units.its_at(ev.newest_sent.unwrap_or(ev.now), ev.tx_in_flight),
             ..*ev
         });
     }
@@ -135,8 +175,17 @@ impl CongestionControl for Resized<'_> {
         self.law.on_restart(&RestartEvent { cwnd, ssthresh, ..*ev });
     }
     fn on_lost(&mut self, ev: &LostEvent) {
-        let (bytes, tx_in_flight) = (self.units.its(ev.bytes), self.units.its(ev.tx_in_flight));
-        self.law.on_lost(&LostEvent { bytes, tx_in_flight, ..*ev });
+        let units = self.units;
+        self.law.on_lost(&LostEvent {
+            // What is cut is lost before the totals grow by the new size.
+            bytes: if ev.lost > units.lost.ours { units.its(ev.bytes) } else { units.its_at(Time::ZERO, ev.bytes) },
+            tx_in_flight: units.its_at(ev.sent, ev.tx_in_flight),
+            prior_lost: units.lost.its(ev.prior_lost, units),
+            lost: units.lost.its(ev.lost, units),
+            prior_delivered: units.delivered.its(ev.prior_delivered, units),
+            delivered: units.delivered.its(ev.delivered, units),
+            ..*ev
+        });
     }
     fn on_established(&mut self, ev: &EstablishedEvent) {
         self.law.on_established(ev);
@@ -161,5 +210,107 @@ impl CongestionControl for Resized<'_> {
     }
     fn ssthresh(&self) -> u64 {
         self.law.ssthresh()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cclab_algo::Duration;
+    use cclab_algo::cc::{self, Context};
+
+    const ITS: u64 = 1460;
+
+    /// BBRv3 on a path that loses one segment of twenty, from the tenth round trip on; there segments shrink to `size` bytes.
+    /// Its window, in segments.
+    fn rounds_of(size: u64) -> Vec<f64> {
+        let cx = Context { initial_window: 10, ..Context::new(ITS as u32) };
+        let mut law = Law::new(cc::find("bbr3").unwrap().make(&cx, &[]).unwrap());
+        let rtt = Duration::from_millis(50);
+        let (mut now, mut unit, mut delivered, mut lost) = (Time::ZERO + rtt, ITS, 0, 0);
+        let mut windows = Vec::new();
+        law.tell(|cc| cc.on_established(&EstablishedEvent { now, srtt: rtt }));
+        for round in 0..60 {
+            if round == 10 && size != ITS {
+                law.resize(now, ITS as u32, size as u32, delivered, lost);
+                unit = size;
+            }
+            let out = (law.cwnd() / unit).clamp(4, 200);
+            let (sent, prior_delivered, prior_lost) = (now, delivered, lost);
+            now += rtt;
+            for i in 0..out {
+                let (bytes, tx_in_flight) = (unit, out * unit);
+                let (bytes_in_flight, app_limited) = (tx_in_flight - i * unit, false);
+                if round >= 10 && i % 20 == 7 {
+                    lost += bytes;
+                    let ev = LostEvent {
+                        now,
+                        bytes,
+                        sent,
+                        tx_in_flight,
+                        prior_lost,
+                        lost,
+                        prior_delivered,
+                        delivered,
+                        app_limited,
+                    };
+                    law.tell(|cc| cc.on_lost(&ev));
+                    continue;
+                }
+                delivered += bytes;
+                let ack = AckEvent {
+                    now,
+                    acked_bytes: bytes,
+                    delivered_bytes: bytes,
+                    srtt: rtt,
+                    min_rtt: rtt,
+                    rtt: Some(rtt),
+                    bytes_in_flight,
+                    prior_in_flight: bytes_in_flight + unit,
+                    delivery_rate: Some(Rate(out.min(100) * unit * 8 * 20)),
+                    delivered,
+                    prior_delivered,
+                    lost,
+                    prior_lost,
+                    tx_in_flight,
+                    may_grow: true,
+                    newest_sent: Some(sent),
+                    ..AckEvent::default()
+                };
+                law.tell(|cc| cc.on_ack(&ack));
+            }
+            windows.push(law.cwnd() as f64 / unit as f64);
+        }
+        windows
+    }
+
+    /// Linux counts segments: whatever their size, the law goes the same way.
+    #[test]
+    fn a_resized_law_goes_the_way_of_its_own_segments() {
+        let windows = rounds_of(ITS);
+        for size in [1160, 512] {
+            for (round, (a, b)) in windows.iter().zip(rounds_of(size)).enumerate() {
+                assert!((a - b).abs() < 0.05, "round {round} of {size}: {b} segments, {a} without");
+            }
+        }
+    }
+
+    /// A packet that left before segments shrank, and is lost after, was one of so many as there were then; a second shrinking
+    /// keeps what the first has counted.
+    #[test]
+    fn totals_go_on_where_they_were() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let cx = Context::new(ITS as u32);
+        let mut law = Law::new(cc::find("bbr3").unwrap().make(&cx, &[]).unwrap());
+        law.resize(at(10), 1460, 730, 14_600, 2920);
+        law.resize(at(20), 730, 365, 14_600 + 7300, 2920 + 730);
+        let units = *law.units.unwrap();
+        let delivered = [14_600, 14_600 + 7300, 14_600 + 7300 + 3650].map(|bytes| units.delivered.its(bytes, units));
+        assert_eq!(delivered, [10, 20, 30].map(|segments| segments * ITS));
+        assert_eq!(
+            [2920, 3650, 4015].map(|bytes| units.lost.its(bytes, units)),
+            [2, 3, 4].map(|segments| segments * ITS)
+        );
+        assert_eq!((units.its_at(at(15), 7300), units.its_at(at(20), 3650)), (10 * ITS, 10 * ITS));
     }
 }

@@ -13,8 +13,9 @@ impl Sender {
 
     /// The path takes segments of `longest` bytes, options included, which is `mss` of payload, and no longer ones.
     ///
-    /// The window has as many segments as before: what is lost is not lost to congestion (RFC 1191 §6.5), and shorter segments
-    /// are a smaller window already (Linux `tcp_simple_retransmit`). There is nothing to undo.
+    /// The window has as many segments as before: what is lost is not lost to congestion (RFC 1191 §6.4, which goes on that the
+    /// retransmission should begin with slow start), and shorter segments are a smaller window already (Linux
+    /// `tcp_simple_retransmit`). There is nothing to undo.
     #[cold]
     pub fn on_path_mss(&mut self, now: Time, longest: u32, mss: u32) {
         self.path_mss = longest;
@@ -25,8 +26,10 @@ impl Sender {
         if !self.open {
             return;
         }
-        self.law.resize(before, mss);
-        if !self.board.cut(mss) {
+        debug_assert!(self.standby.is_none(), "an interface that is away has no path");
+        let cut = self.board.cut(mss);
+        self.law.resize(now, before, mss, self.rate.delivered(), self.board.marked_lost());
+        if !cut {
             return;
         }
         self.rack.renumber(&self.board);
@@ -41,5 +44,6 @@ impl Sender {
         }
         self.episode.enter_resend(self.window.nxt());
         self.tell_losses(now);
+        self.rearm(now);
     }
 }
