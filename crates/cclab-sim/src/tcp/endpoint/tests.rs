@@ -347,7 +347,7 @@ proptest! {
             end.close(START);
         }
         let mut path = hostile_path(seed, hostile);
-        let longest = if flag(9) { mtu - 40 } else { u32::MAX };
+        let longest = if flag(9) { mtu - 40 - if flag(2) { 12 } else { 0 } } else { u32::MAX };
         if flag(9) {
             pipe.run(START + ms(shrinks), &mut path);
             pipe.ends[0].on_path_mtu(pipe.now, mtu);

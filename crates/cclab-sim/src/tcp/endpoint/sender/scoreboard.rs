@@ -437,11 +437,15 @@ impl Scoreboard {
                 while k + 1 < run && these[k + 1].0.seq.wrapping_sub(start) <= seq.wrapping_sub(start) {
                     k += 1;
                 }
-                let (record, [_, lost, _], track) = these[k];
+                let (record, [_, lost, again], track) = these[k];
                 let fin = if left == 0 { fin } else { 0 };
-                let len_and_flags = (len + u32::from(fin != 0)) | fin | record.len & (AGAIN | LIMITED);
+                // What was sent again in part has no RTT (Karn).
+                let end = seq.wrapping_add(len).wrapping_sub(start);
+                let within = these[k..].iter().take_while(|(other, ..)| other.seq.wrapping_sub(start) < end);
+                let ever_again = within.fold(0, |flags, (other, ..)| flags | other.len & AGAIN);
+                let len_and_flags = (len + u32::from(fin != 0)) | fin | record.len & LIMITED | ever_again;
                 let i = self.push_again(Record { seq, len: len_and_flags, ..record }, track);
-                if lost {
+                if lost && !again {
                     self.mark(Mark::Lost, i);
                 } else {
                     self.mark_lost(i);
@@ -740,4 +744,29 @@ impl Scoreboard {
 
 fn no_bits(capacity: usize) -> Box<[[u64; 3]]> {
     vec![[0; 3]; capacity.div_ceil(64)].into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A retransmission in flight that is too long is lost once more, and no piece that has bytes of it gives an RTT (Karn).
+    #[test]
+    fn a_retransmission_that_is_cut_is_lost_again() {
+        let mut board = Scoreboard::new(1000);
+        board.track_packets();
+        for seq in [0, 1000] {
+            board.transmit(seq, 1000, false, Time(1), Stamp::default());
+        }
+        board.mark_lost(1);
+        board.retransmit(1, Time(2), Stamp::default());
+        board.forget_losses();
+        assert!(board.cut(600));
+        board.check_all();
+        let pieces: Vec<_> = (board.head()..board.tail()).map(|i| board.get(i)).collect();
+        let pieces: Vec<_> = pieces.iter().map(|sent| (sent.seq, sent.len, sent.ever_retransmitted)).collect();
+        assert_eq!(pieces, [(0, 600, false), (600, 600, true), (1200, 600, true), (1800, 200, true)]);
+        // 1000 of before, and all 2000 that were in flight.
+        assert_eq!((board.marked_lost(), board.losses().len()), (3000, 4));
+    }
 }

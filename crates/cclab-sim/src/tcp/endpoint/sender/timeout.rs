@@ -35,6 +35,9 @@ impl Sender {
         let flight_size = self.window.flight_size();
         if self.board.is_sacked(self.board.head()) {
             self.board.forget_sacks(); // the receiver reneged
+            if self.board.cut(self.mss) {
+                self.rack.renumber(&self.board); // the path takes less since they were SACKed
+            }
         }
         self.mark_all_lost(now);
         if first {
