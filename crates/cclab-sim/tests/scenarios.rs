@@ -679,15 +679,24 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ),
     (
         "duration = '20 s'\nflows.0.traffic = { kind = 'chunks', size = '1 B', every = '1 ns' }",
-        r#"flows[0].traffic.every: "1 ns" gives 20000000000 chunks in all flows of the entry; at most 50000000: write a longer time"#,
+        r#"flows[0].traffic.every: "1 ns" gives 20000000000 chunks in all flows of the entry, 400.0 GB of the 400.0 GB that the scenario needs; at most 3.0 GB fit into memory: write a longer time"#,
     ),
     (
         "duration = '20 s'\nflows.0.traffic = { kind = 'cbr', rate = '10 Tbit/s', write = '1 B' }",
-        r#"flows[0].traffic.write: "1 B" at "10 Tbit/s" gives 25000000000000 writes in all flows of the entry; at most 50000000: write more at once"#,
+        r#"flows[0].traffic.write: "1 B" at "10 Tbit/s" gives 25000000000000 writes in all flows of the entry, 500000.0 GB of the 500000.0 GB that the scenario needs; at most 3.0 GB fit into memory: write more at once"#,
     ),
     (
-        "duration = '20 s'\nflows.0.count = 30\nflows.0.traffic = { kind = 'onoff', rate = '8 Mbit/s', write = '1 B', off = '1500 ms' }",
-        r#"flows[0].traffic.write: "1 B" at "8 Mbit/s" gives 150000000 writes in all flows of the entry; at most 50000000: write more at once"#,
+        "duration = '20 s'\nflows.0.count = 40\nflows.0.traffic = { kind = 'onoff', rate = '8 Mbit/s', write = '1 B', off = '1500 ms' }",
+        r#"flows[0].traffic.write: "1 B" at "8 Mbit/s" gives 200000000 writes in all flows of the entry, 4.0 GB of the 4.0 GB that the scenario needs; at most 3.0 GB fit into memory: write more at once"#,
+    ),
+    // each kind would fit by itself: 100,000,000 chunks of 20 bytes, 300,000 connections of 6000
+    (
+        "duration = '20 s'\nflows.0.traffic = { kind = 'chunks', size = '1 B', every = '200 ns' }\nnetwork.rate = 'unlimited'\nnetwork.rtt = '400 ms'\nbackground = [{ kind = 'poisson', cc = 'reno', flows_per_second = 375000, sizes = '1 B' }]",
+        r#"flows[0].traffic.every: "200 ns" gives 100000000 chunks in all flows of the entry, 2.0 GB of the 3.8 GB that the scenario needs; at most 3.0 GB fit into memory: write a longer time"#,
+    ),
+    (
+        "duration = '20 s'\nflows.0.traffic = { kind = 'chunks', size = '1 B', every = '400 ns' }\nnetwork.rate = 'unlimited'\nnetwork.rtt = '400 ms'\nbackground = [{ kind = 'poisson', cc = 'reno', flows_per_second = 475000, sizes = '1 B' }]",
+        "background[0].flows_per_second: comes to 475000 connections a second, of which 380000 would be open at once, 2.3 GB of the 3.3 GB that the scenario needs; at most 3.0 GB fit into memory: write less",
     ),
     (
         "flows.0.traffic = { kind = 'cbr', rate = '1 Mbit/s' }\nflows.0.paths = [{ rtt = '20 ms' }]",
@@ -812,12 +821,12 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     // each of a byte takes a handshake and a round trip
     (
         "network.rate = 'unlimited'\nnetwork.rtt = '400 ms'\nbackground = [{ kind = 'poisson', cc = 'reno', flows_per_second = 1e6, sizes = '1 B' }]",
-        "background[0].flows_per_second: comes to 1000000 connections a second, of which 800000 would be open at once; at most 500000 fit into memory",
+        "background[0].flows_per_second: comes to 1000000 connections a second, of which 800000 would be open at once, 4.8 GB of the 4.8 GB that the scenario needs; at most 3.0 GB fit into memory: write less",
     ),
     // 1164 bytes with headers each, two round trips and 1 ms; of ten times what the path carries nine tenths pile up for a minute
     (
         "network.rate = '9312 kbit/s'\nbackground = [{ kind = 'poisson', cc = 'reno', load = '1000%', sizes = '1000 B' }]",
-        "background[0].load: comes to 10000 connections a second, of which 540810 would be open at once; at most 500000 fit into memory",
+        "background[0].load: comes to 10000 connections a second, of which 540810 would be open at once, 3.2 GB of the 3.2 GB that the scenario needs; at most 3.0 GB fit into memory: write less",
     ),
     (
         "network.rate = 'unlimited'\nbackground = [{ kind = 'poisson', cc = 'reno', load = '1%' }]",
@@ -875,11 +884,11 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ("record.samples = '5'", r#"record.samples: "5" has no unit; write e.g. "40 ms""#),
     (
         "record.samples = '5 us'",
-        r#"record.samples: "5 us" gives 12000001 samples of each flow and link (1 and 6); at most 50000000 rows in all, 7142857 of each: write a longer interval, or "off""#,
+        r#"record.samples: "5 us" gives 12000001 samples of each flow and link (1 and 6), 5.0 GB of the 5.0 GB that the scenario needs; at most 3.0 GB fit into memory: write a longer interval, or "off""#,
     ),
     (
         "record.samples = '10 ms'\nflows.0.count = 2000",
-        r#"record.samples: "10 ms" gives 6001 samples of each flow and link (2000 and 8002); at most 50000000 rows in all, 4999 of each: write a longer interval, or "off""#,
+        r#"record.samples: "10 ms" gives 6001 samples of each flow and link (2000 and 8002), 3.6 GB of the 3.6 GB that the scenario needs; at most 3.0 GB fit into memory: write a longer interval, or "off""#,
     ),
     ("record.packets = 'pcap'", r#"record.packets: "pcap" is not one of false, true, "table", "pcapng""#),
     ("record.point = 'sender'", r#"record.point: only for a capture: write record.packets = "pcapng" too"#),

@@ -51,8 +51,6 @@ const BINS: [u64; 13] = [
     1_000_000_000,
 ];
 
-/// Connections of all entries that there may be at once, some 5 kB each.
-pub(crate) const MAX_CONNECTIONS: usize = 500_000;
 /// Slots looked at for one without a packet under way, before a new one is made.
 const LOOKS: usize = 4;
 

@@ -15,7 +15,7 @@ mod socket;
 pub mod workload;
 
 pub use application::{ApplicationRow, Applications};
-pub(crate) use background::{Arrival, Background, MAX_CONNECTIONS, Next};
+pub(crate) use background::{Arrival, Background, Next};
 pub use background::{BackgroundRow, BackgroundTable, CompletionRow, CompletionTimes, ip_bytes};
 pub use cbr::Cbr;
 pub(crate) use flow::{Flow, SOURCE, failed_law, in_processing, packets};

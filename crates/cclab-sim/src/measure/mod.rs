@@ -1,5 +1,6 @@
 //! What was measured.
 
+pub(crate) mod budget;
 mod digest;
 mod histogram;
 mod packets;

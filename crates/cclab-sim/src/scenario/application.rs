@@ -5,6 +5,7 @@ use super::quantity::{Integer, POSITIVE_RATE, POSITIVE_TIME, SIZE, Sizes, TIME, 
 use super::reader::{Kind as _, Table};
 use crate::app::config::Application;
 use crate::app::workload::{self, Variate};
+use crate::measure::budget;
 use cclab_algo::Duration;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -80,11 +81,8 @@ pub(super) fn read(t: &mut Table, mss: u32) -> Option<Application> {
     application
 }
 
-/// Most parts that wait in memory where the network falls behind: a gigabyte.
-const MAX_PARTS: u64 = 50_000_000;
-
-/// Notes what contradicts `stop`, and that parts which come whatever the network does would not fit into memory: those of
-/// so many flows that last so long.
+/// Notes what contradicts `stop`, and what parts need of memory that come whatever the network does, and wait where it falls behind:
+/// those of so many flows that last so long.
 pub(super) fn check(t: &Table, application: &Application, flows: u64, stop: Option<Duration>, length: Duration) {
     if stop.is_some() && application.count().is_some() {
         t.mistake("traffic.count", format!("{} is given too; write one of them", t.field("stop")));
@@ -92,18 +90,17 @@ pub(super) fn check(t: &Table, application: &Application, flows: u64, stop: Opti
     let Some(period) = application.period() else { return };
     let each = ((length.as_secs_f64() / period).round() as u64).min(application.count().unwrap_or(u64::MAX));
     let parts = each.saturating_mul(flows);
-    if parts <= MAX_PARTS {
-        return;
-    }
-    let most = format!("in all flows of the entry; at most {MAX_PARTS}");
+    let need = |name, what, advice| {
+        t.need(name, parts.saturating_mul(budget::PART), format!("{what} in all flows of the entry"), advice);
+    };
     match application {
         Application::Chunks { every, .. } => {
             let every = TIME.write(every);
-            t.mistake("traffic.every", format!("{every} gives {parts} chunks {most}: write a longer time"));
+            need("traffic.every", format!("{every} gives {parts} chunks"), "write a longer time");
         }
         Application::Writes { rate, size, .. } => {
             let (rate, size) = (POSITIVE_RATE.write(rate), WRITE.write(&u64::from(*size)));
-            t.mistake("traffic.write", format!("{size} at {rate} gives {parts} writes {most}: write more at once"));
+            need("traffic.write", format!("{size} at {rate} gives {parts} writes"), "write more at once");
         }
         Application::Bursts { .. } | Application::Requests { .. } => {}
     }

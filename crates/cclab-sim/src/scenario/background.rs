@@ -6,8 +6,9 @@ use super::quantity::{Integer, Name, Or, POSITIVE_TIME, SIZE, TIME, Times, Words
 use super::reader::{Kind, Mistakes, Table, show};
 use super::tcp::TcpSpec;
 use super::{Arrivals, Background};
+use crate::app::ip_bytes;
 use crate::app::workload::{Page, Sizes, Variate};
-use crate::app::{MAX_CONNECTIONS, ip_bytes};
+use crate::measure::budget;
 use cclab_algo::{Duration, Rate, Time, math};
 use serde_json::{Value as Json, json};
 
@@ -244,14 +245,9 @@ impl BackgroundSpec {
             // Little's law for those that the path has room for; the others pile up.
             _ => per_s * (fetch_s.min(length) + (1.0 - 1.0 / load).max(0.0) * length),
         };
-        if at_once > MAX_CONNECTIONS as f64 {
-            let why = format!(
-                "comes to {per_s:.0} connections a second, of which {at_once:.0} would be open at once; at most {MAX_CONNECTIONS} fit \
-                 into memory"
-            );
-            mistakes.add(self.field(self.amount_field), why);
-            return None;
-        }
+        let what = format!("comes to {per_s:.0} connections a second, of which {at_once:.0} would be open at once");
+        let bytes = (at_once * budget::CONNECTION as f64) as u64;
+        mistakes.need(self.field(self.amount_field), bytes, what, "write less");
         Some(Background {
             label: self.label.clone(),
             reverse: place.is_reverse() || number > 0,

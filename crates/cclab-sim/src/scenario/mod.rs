@@ -42,6 +42,7 @@ pub use quantity::in_si;
 pub use registry::registry_json;
 pub use trace::normal_trace;
 
+use crate::measure::budget;
 use background::{BackgroundSpec, MAX_ENTRIES};
 use cclab_algo::Duration;
 use flow::{FlowSpec, MAX_FLOWS};
@@ -79,7 +80,11 @@ impl Scenario {
         let mistakes = Mistakes::default();
         let json = tcp::with_common_options(json);
         let written = Written::read(&json, &mistakes);
-        match written.filter(|_| mistakes.is_empty()).and_then(|w| w.build(&mistakes)) {
+        let scenario = written.filter(|_| mistakes.is_empty()).and_then(|w| w.build(&mistakes));
+        if mistakes.is_empty() {
+            mistakes.check_needs();
+        }
+        match scenario {
             Some(scenario) if mistakes.is_empty() => Ok(scenario),
             _ => Err(ScenarioError { mistakes: mistakes.into_vec() }),
         }
@@ -170,7 +175,10 @@ impl Written {
         self.network.fill_in(&entries, &mut self.source["network"]);
         let each: Vec<&FlowSpec> = labels.iter().map(|(entry, _)| entries[*entry]).collect();
         let mut graph = self.network.build(&each.iter().copied().chain(places()).collect::<Vec<_>>(), &find, self.seed);
-        record::check_samples(&self.record, self.duration, each.len(), graph.links.len(), mistakes);
+        for f in &self.flows {
+            mistakes.need(f.field("count"), budget::FLOW * f.count, format!("{} flows", f.count), "write fewer");
+        }
+        record::need_samples(&self.record, self.duration, each.len(), graph.links.len(), mistakes);
         record::check_point(&self.record, !graph.media.is_empty(), mistakes);
         let mut paths = std::mem::take(&mut graph.paths);
         let background_paths = paths.split_off(each.len());

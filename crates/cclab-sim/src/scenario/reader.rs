@@ -3,6 +3,7 @@
 
 use super::error::Mistake;
 use super::trace::Traces;
+use crate::measure::budget;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,10 +28,19 @@ const MAX_MISTAKES: usize = 1000;
 /// Fields that were asked for, and what each may be.
 pub(super) type Fields = BTreeMap<String, Vec<Json>>;
 
+/// What a field makes the scenario need of memory.
+struct Need {
+    field: String,
+    bytes: u64,
+    what: String,
+    advice: &'static str,
+}
+
 /// Every mistake found so far.
 #[derive(Default)]
 pub(super) struct Mistakes {
     list: RefCell<Vec<Mistake>>,
+    needs: RefCell<Vec<Need>>,
     /// Where somebody wants to know them.
     fields: Option<RefCell<Fields>>,
 }
@@ -55,6 +65,19 @@ impl Mistakes {
         let mut list = self.list.borrow_mut();
         if list.len() < MAX_MISTAKES {
             list.push(Mistake { field: field.into(), message: message.into() });
+        }
+    }
+    /// Notes what a field needs of memory: "so many of what, and what to write instead if that is too much".
+    pub(super) fn need(&self, field: impl Into<String>, bytes: u64, what: impl Into<String>, advice: &'static str) {
+        self.needs.borrow_mut().push(Need { field: field.into(), bytes, what: what.into(), advice });
+    }
+    /// Notes, of the field that needs most, that all together would not fit into memory.
+    pub(super) fn check_needs(&self) {
+        let needs = self.needs.take().into_iter().map(|need| (need.bytes, need)).map(|(bytes, need)| (need, bytes));
+        if let Some((Need { field, what, advice, .. }, bytes, total)) = budget::excess(needs, budget::MOST) {
+            let [bytes, total, most] = [bytes, total, budget::MOST].map(budget::gigabytes);
+            let of = format!("{bytes} of the {total} that the scenario needs; at most {most} fit into memory");
+            self.add(field, format!("{what}, {of}: {advice}"));
         }
     }
     pub(super) fn is_empty(&self) -> bool {
@@ -131,6 +154,10 @@ impl<'a> Table<'a> {
     /// Notes a mistake in a field.
     pub(super) fn mistake(&self, name: &str, message: impl Into<String>) {
         self.mistakes.add(self.field(name), message);
+    }
+    /// Notes what a field needs of memory, as [`Mistakes::need`] does.
+    pub(super) fn need(&self, name: &str, bytes: u64, what: impl Into<String>, advice: &'static str) {
+        self.mistakes.need(self.field(name), bytes, what, advice);
     }
     /// Whether nothing is wrong with these fields: only then may they be compared.
     pub(super) fn sound(&self, names: &[&str]) -> bool {

@@ -3,6 +3,7 @@
 use super::quantity::{Flag, Or, POSITIVE_TIME, Sizes, Times, Words};
 use super::reader::{Kind, Mistakes, Table, show};
 use super::{Capture, Point, Record, Sampling};
+use crate::measure::budget;
 use cclab_algo::Duration;
 use serde_json::{Value as Json, json};
 
@@ -11,8 +12,6 @@ pub(super) const POINTS: Words<Point> =
 const SNAPLEN: Or<Sizes> = Or("all", Sizes { min: 40, max: 65_535 });
 /// Unless asked otherwise: every 100 ms, or a thousand samples a flow when that is less often.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Of all flows and links: three gigabytes of columns.
-const MAX_ROWS: u64 = 50_000_000;
 
 /// When to sample.
 struct Samples;
@@ -94,20 +93,12 @@ pub(super) fn check_point(record: &Record, on_air: bool, mistakes: &Mistakes) {
     }
 }
 
-/// Notes that samples at an interval would not fit into memory.
-pub(super) fn check_samples(record: &Record, length: Duration, flows: usize, links: usize, mistakes: &Mistakes) {
+/// Notes what samples at an interval need of memory.
+pub(super) fn need_samples(record: &Record, length: Duration, flows: usize, links: usize, mistakes: &Mistakes) {
     let Sampling::Every(interval) = record.samples else { return };
     let samples = length.0 / interval.0 + 1;
-    let each = (flows + links) as u64;
-    if samples.saturating_mul(each) > MAX_ROWS {
-        let interval = SPAN.write(&interval);
-        mistakes.add(
-            "record.samples",
-            format!(
-                "{interval} gives {samples} samples of each flow and link ({flows} and {links}); at most {MAX_ROWS} rows \
-                 in all, {} of each: write a longer interval, or \"off\"",
-                MAX_ROWS / each
-            ),
-        );
-    }
+    let rows = samples.saturating_mul((flows + links) as u64);
+    let interval = SPAN.write(&interval);
+    let what = format!("{interval} gives {samples} samples of each flow and link ({flows} and {links})");
+    mistakes.need("record.samples", rows.saturating_mul(budget::ROW), what, "write a longer interval, or \"off\"");
 }

@@ -15,14 +15,12 @@ pub enum Error {
         /// Simulated time wanted, s.
         duration_s: f64,
     },
-    /// What is kept does not fit into its budget of memory.
-    #[error(
-        "{what} came to {size}, the most that is kept, at {time_s:.6} s of {duration_s} s simulated; {advice}, or simulate less"
-    )]
+    /// What is kept, of all kinds together, does not fit into the budget of memory.
+    #[error("{what} came to {size}, at {time_s:.6} s of {duration_s} s simulated; {advice}, or simulate less")]
     Memory {
-        /// The field that asks for it, or what it is.
+        /// The field that asks for most of it, or what it is.
         what: &'static str,
-        /// How much it came to: rows, bytes, packets or connections.
+        /// How much it came to, of how much in all.
         size: String,
         /// What to write instead.
         advice: &'static str,

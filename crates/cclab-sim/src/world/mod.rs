@@ -12,10 +12,11 @@ pub use error::Error;
 pub use result::{EngineStats, RunResult, RunRow, Runs, schema};
 
 use crate::app::{
-    Applications, Arrival, Background, Flow, FlowSamples, Flows, Kind, MAX_CONNECTIONS, Memory, Next, Session, Signals,
-    Socket, Transport, failed_law, in_processing, packets,
+    Applications, Arrival, Background, Flow, FlowSamples, Flows, Kind, Memory, Next, Session, Signals, Socket,
+    Transport, failed_law, in_processing, packets,
 };
 use crate::engine::{Wheel, prefetch};
+use crate::measure::budget;
 use crate::net::{self, LinkSamples, Log, Network};
 use crate::tcp::State;
 use crate::wire::ecn::CE;
@@ -30,16 +31,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tunnels::Tunnel;
 
-/// What may be kept, of each kind: a few gigabytes.
-#[derive(Clone, Copy)]
-struct Budget {
-    rows: usize,
-    capture_bytes: usize,
-    packets: usize,
-    connections: usize,
-}
-const BUDGET: Budget =
-    Budget { rows: 50_000_000, capture_bytes: 2_000_000_000, packets: 50_000_000, connections: MAX_CONNECTIONS };
 /// Events between two looks at what is kept.
 const CHECK_EVERY: u64 = 1 << 16;
 
@@ -99,7 +90,7 @@ pub struct Simulation {
     laws_may_fail: bool,
     /// There are so many sockets that what is soon needed of them is worth asking for.
     looks_ahead: bool,
-    budget: Budget,
+    budget: u64,
     network: Network,
     /// What happens next.
     events: Wheel<Event>,
@@ -167,7 +158,7 @@ impl Simulation {
             looks_ahead: count > FEW_FLOWS,
             laws_may_fail: scenario.interpreted().next().is_some(),
             checkpoint: scenario.max_events.min(CHECK_EVERY),
-            budget: BUDGET,
+            budget: budget::MOST,
             network,
             events,
             sockets,
@@ -295,19 +286,21 @@ impl Simulation {
         let captured = recorder.capture.as_ref().map_or(0, |(capture, _)| capture.len()) + self.network.sent_bytes();
         let under_way = self.network.under_way() as usize;
         let connections = self.flows.len() - self.own;
-        let Budget { rows, capture_bytes, packets: most_under_way, connections: most_connections } = self.budget;
-        let full = [
-            (samples, rows, "rows", "record.samples", "write a longer interval, or \"off\""),
-            (packets, rows, "rows", "record.packets", "write false, or \"pcapng\" with a small snaplen"),
-            (self.network.diary_len(), rows, "rows", "record.frames", "write false, or a shorter duration"),
-            (captured, capture_bytes, "bytes", "record.packets", "write a smaller record.snaplen, or false"),
-            (under_way, most_under_way, "packets", "what is on its way", "write smaller queues, or lower rates"),
-            (connections, most_connections, "connections", "what is open at once", "write less background"),
+        let kept = [
+            (samples, budget::ROW, "rows", "record.samples", "write a longer interval, or \"off\""),
+            (packets, budget::ROW, "rows", "record.packets", "write false, or \"pcapng\" with a small snaplen"),
+            (self.network.diary_len(), budget::ROW, "rows", "record.frames", "write false, or a shorter duration"),
+            (captured, 1, "bytes", "record.packets", "write a smaller record.snaplen, or false"),
+            (under_way, budget::PACKET, "packets", "what is on its way", "write smaller queues, or lower rates"),
+            (connections, budget::CONNECTION, "connections", "what is open at once", "write less background"),
+            (self.own, budget::FLOW, "flows", "what flows there are", "write fewer"),
         ];
-        match full.into_iter().find(|(size, most, ..)| size > most) {
+        match budget::excess(kept.map(|kind| (kind, kind.0 as u64 * kind.1)), self.budget) {
             None => Ok(()),
-            Some((size, _, unit, what, advice)) => {
-                Err(Error::Memory { what, size: format!("{size} {unit}"), advice, time_s, duration_s })
+            Some(((count, _, unit, what, advice), bytes, total)) => {
+                let [bytes, total, most] = [bytes, total, self.budget].map(budget::gigabytes);
+                let size = format!("{count} {unit}, {bytes} of the {total} that are kept (at most {most})");
+                Err(Error::Memory { what, size, advice, time_s, duration_s })
             }
         }
     }
@@ -847,14 +840,13 @@ mod tests {
             ),
         ] {
             let text = format!(
-                "duration = '60 s'\nnetwork = {{ rate = '20 Mbit/s', rtt = '40 ms', queue = {{ limit = '6000 packets' }} }}\n\
+                "duration = '60 s'\nnetwork = {{ rate = '20 Mbit/s', rtt = '40 ms', queue = {{ limit = '600 packets' }} }}\n\
                  [[flows]]\ncc = 'reno'\n{more}"
             );
             let scenario = Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}"));
             assert!(run(&scenario, 1).is_ok(), "{more}");
             let mut sim = Simulation::new(&scenario, 1);
-            let packets = if more.contains("cbr") { 5500 } else { usize::MAX };
-            sim.budget = Budget { rows: 10_000, capture_bytes: 10_000, packets, connections: 30 };
+            sim.budget = if more.contains("cbr") { 40_000 } else { 180_000 };
             let error = sim.finish().expect_err(more);
             let Error::Memory { time_s, .. } = error else { panic!("{more}: {error}") };
             assert!(time_s < 60.0, "{time_s}");
