@@ -154,8 +154,6 @@ impl Episode {
     }
     /// A partial ACK: the next hole at once, and the window partly deflated (RFC 6582 §3.2 step 5).
     pub fn on_partial_ack(&mut self, acked: u64, mss: u64) {
-        let segments = acked.div_ceil(mss) as u32;
-        self.dupacks = self.dupacks.saturating_sub(segments.saturating_sub(1));
         self.force = true;
         self.inflated = self.inflated.saturating_sub(acked).max(mss);
         if acked >= mss {

@@ -539,17 +539,17 @@ impl Sender {
         }
     }
 
-    /// What duplicate ACKs have told of is not delivered a second time (Linux `tcp_remove_reno_sacks`).
+    /// What duplicate ACKs have told of is not delivered a second time: one of the segments acknowledged filled the hole, the others
+    /// had been told of (Linux `tcp_remove_reno_sacks`).
     #[cold]
     fn deduct_reno_sacks(&mut self, taken: &mut Taken) {
+        let (told, acked) = (self.episode.dupacks(), taken.segments as u32);
         if self.config.flavour == Flavour::Linux {
-            let acked = taken.segments as u32;
-            let left = self.episode.dupacks().saturating_sub(acked.saturating_sub(1));
-            self.limit_reno_sacks(left, acked);
-            let told = u64::from(self.episode.dupacks()) * self.mss();
             let least = taken.delivered_bytes.min(self.mss());
-            taken.delivered_bytes = taken.delivered_bytes.saturating_sub(told).max(least);
+            taken.delivered_bytes = taken.delivered_bytes.saturating_sub(u64::from(told) * self.mss()).max(least);
         }
+        let left = self.limit_reno_sacks(told.saturating_sub(acked.saturating_sub(1)), acked);
+        self.episode.set_dupacks(left);
     }
 
     /// An RTT sample by send times of what was sent once (Karn), or by the echoed timestamp.
