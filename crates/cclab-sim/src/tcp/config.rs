@@ -179,7 +179,7 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Duplicate ACKs that mean a loss.
     pub dupthresh: u32,
-    /// Most segments that this grows to where SACK shows that the path reorders (Linux `tcp_max_reordering`).
+    /// Most segments that this grows to where the path is seen to reorder (Linux `tcp_max_reordering`).
     pub max_reordering: u32,
     /// RACK's reordering window grows with each round trip that brings a DSACK (RFC 8985 §6.2).
     pub reo_wnd_adapts: bool,

@@ -1,4 +1,5 @@
-//! How far out of order the path delivers (Linux `tcp_check_sack_reordering`).
+//! How far out of order the path delivers (Linux `tcp_check_sack_reordering`, which only raises it, and
+//! `tcp_check_reno_reordering`).
 
 use super::super::super::Config;
 use super::Sender;
@@ -27,6 +28,12 @@ impl Reordering {
         self.degree
     }
 
+    /// Without SACK, so many segments were too few for the duplicate ACKs: the path may reorder all of them, and no more.
+    /// RFC 5681 §3.2 asks for `dupthresh` also where fewer are out, unlike Linux.
+    fn see_reno(&mut self, segments: u32, config: &Config) {
+        self.degree = segments.min(config.max_reordering).max(config.dupthresh);
+    }
+
     /// A segment came so many late, of which `max` count.
     fn see(&mut self, segments: u64, max: u32) {
         let segments = segments.min(max.into()) as u32;
@@ -43,12 +50,12 @@ impl Reordering {
 
 impl Sender {
     /// Without SACK, `told` duplicate ACKs may be no more than what is out beside what is lost, or the path reorders: how many of
-    /// them count, once `acked` segments were acknowledged (Linux `tcp_check_reno_reordering`, which may lower the degree, too).
+    /// them count, once `acked` segments were acknowledged (Linux `tcp_check_reno_reordering`).
     pub(super) fn limit_reno_sacks(&mut self, told: u32, acked: u32) -> u32 {
         let out = self.board.out().segments;
         let most = out - self.board.lost().segments.max(1).min(out);
         if told > most && self.config.flavour == Flavour::Linux {
-            self.reordering.see((out + acked).into(), self.config.max_reordering);
+            self.reordering.see_reno(out + acked, &self.config);
             return most;
         }
         told
