@@ -252,13 +252,17 @@ class Study:
                 return self.run(out, workers=workers, executor=executor, progress=bar, retry_failed=retry_failed)
         folder = tempfile.TemporaryDirectory(prefix="cclab-study-") if out is None else None
         place = Path(folder.name if folder else out)  # type: ignore[arg-type]
-        plan, current = self._planned(place, retry_failed)
-        with contextlib.closing(Writer(place)) as writer:
-            if not current:
-                about = {"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()}
-                writer.put_study(about | {"laws": laws.sources(plan.laws)})
-            sweep = Sweep(self._design, plan, writer.log, progress, place / "samples")
-            sweep.go(writer, workers, executor, retry_failed)
+        with contextlib.ExitStack() as if_it_fails:
+            if folder:
+                if_it_fails.enter_context(folder)
+            plan, current = self._planned(place, retry_failed)
+            with contextlib.closing(Writer(place)) as writer:
+                if not current:
+                    about = {"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()}
+                    writer.put_study(about | {"laws": laws.sources(plan.laws)})
+                sweep = Sweep(self._design, plan, writer.log, progress, place / "samples")
+                sweep.go(writer, workers, executor, retry_failed)
+            if_it_fails.pop_all()
         study = self._of(self._design)
         study._kept, study._folder = (Store(place), plan), folder
         return study
