@@ -32,6 +32,7 @@ def _interrupt(_number: int, frame: FrameType | None) -> None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             show_cursor = b"\x1b[?25h" if os.isatty(2) else b""  # a bar hides it
             os.write(2, show_cursor + b"Interrupted.\n")
+            getattr(sys.modules.get("cclab.folders"), "remove_temporary", lambda: None)()
             os._exit(_INTERRUPTED)
         frame = frame.f_back
     raise KeyboardInterrupt

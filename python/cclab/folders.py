@@ -26,6 +26,21 @@ _COUNT = itertools.count()  # folders of one process that are written at once ha
 # Process numbers say who is alive on one machine only.
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 
+_TEMPORARY: list[str] = []
+
+
+def temporary(prefix: str) -> tempfile.TemporaryDirectory[str]:
+    """A folder that goes with what holds it, or with the process."""
+    folder = tempfile.TemporaryDirectory(prefix=prefix)
+    _TEMPORARY.append(folder.name)
+    return folder
+
+
+def remove_temporary() -> None:
+    """Remove all of them: for who ends the process in a way that runs nothing else."""
+    for name in _TEMPORARY:
+        shutil.rmtree(name, ignore_errors=True)
+
 
 @contextlib.contextmanager
 def whole_folder(place: Path, schema: str, manifest: dict[str, Any], derived: tuple[str, ...] = ()) -> Iterator[Path]:

@@ -43,6 +43,8 @@ def _leave_threads(status: Any) -> None:
     if any(thread.is_alive() for thread in going_on):
         sys.stdout.flush()
         sys.stderr.flush()
+        if folders := sys.modules.get("cclab.folders"):
+            folders.remove_temporary()
         os._exit(status if isinstance(status, int) else FAILURE)
 
 

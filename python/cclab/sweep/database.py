@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cclab.errors import ResultError
+from cclab.folders import temporary
 
 FILE = "sweep.sqlite"
 PARTS = ("", "-wal", "-journal")  # what is written is in these files together
@@ -99,7 +100,7 @@ def reading(file: Path) -> Iterator[sqlite3.Connection]:
             if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise
             # Its sweep was killed, and SQLite may not put the folder in order: a copy can be.
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cclab-store-")))
+            folder = Path(stack.enter_context(temporary("cclab-store-")))
             copy(file, folder / FILE)
             connection = stack.enter_context(contextlib.closing(_connected(folder / FILE, "rw")))
             connection.execute("BEGIN")

@@ -242,6 +242,7 @@ class Study:
             RunError: the workers were lost; what was finished is kept.
         """
         from cclab import notebook
+        from cclab.folders import temporary
         from cclab.results import versions
         from cclab.sweep.display import Display
         from cclab.sweep.run import Sweep
@@ -250,7 +251,7 @@ class Study:
         if progress is None and notebook.here():
             with Display(f"Running {self.name}") as bar:
                 return self.run(out, workers=workers, executor=executor, progress=bar, retry_failed=retry_failed)
-        folder = tempfile.TemporaryDirectory(prefix="cclab-study-") if out is None else None
+        folder = temporary("cclab-study-") if out is None else None
         place = Path(folder.name if folder else out)  # type: ignore[arg-type]
         with contextlib.ExitStack() as if_it_fails:
             if folder:
