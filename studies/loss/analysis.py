@@ -327,9 +327,39 @@ def figure(context: Context, runs: dict[Key, list[float]], part: str) -> Figure:
     return Figure(part, f"Goodput under {'data' if part == 'data' else 'ACK'} loss", caption, chart, frame)
 
 
+def beside(context: Context, runs: dict[Key, list[float]]) -> list[Table]:
+    """Set-up C as the thesis printed it: formula, simulator and kernel beside it."""
+    about, printed, made = context.about, published(context), []
+    for part in (part for part in ("data", "ack") if part in context.parts):
+        rows = []
+        for law in about["laws"]:
+            measured = {k[6] for k in runs if k[:3] == (part, "C", "") and k[4] == law}
+            theirs = printed.filter((pl.col("part") == part) & (pl.col("law") == law) & (pl.col("setup") == "C"))
+            thesis = dict(theirs.filter(pl.col("variable").is_null()).select("loss_percent", "value_mbps").iter_rows())
+            for percent in sorted({*measured, *thesis}):
+                means = {
+                    endpoint: f"{stats.mean(values).value:.3f}" if values else "–"
+                    for endpoint in (*about["endpoints"], KERNEL)
+                    for values in [runs.get((part, "C", "", endpoint, law, part, percent))]
+                }
+                model = formula(about, percent) if (part, law) == ("data", "Reno") else math.nan
+                rows.append(
+                    {"Law": law, "Lost (%)": f"{percent:g}", "Thesis": f"{thesis[percent]:.3g}" if percent in thesis else "–"}
+                    | {"Formula (Padhye)": f"{model:.3f}" if math.isfinite(model) else "–"}
+                    | means
+                )  # fmt: skip
+        what = "data" if part == "data" else "ACKs"
+        made.append(
+            Table(
+                f"beside-{part}", f"Beside each other: {what} lost", "Goodput in Mbit/s, set-up C.", pl.DataFrame(rows)
+            )
+        )
+    return made
+
+
 def tables(context: Context, runs: dict[Key, list[float]]) -> list[Table]:
-    """What changed in Linux since, by switching it off; and every mean."""
-    made = []
+    """All beside each other; what changed in Linux since, by switching it off; and every mean."""
+    made = beside(context, runs)
     if "changes" in context.parts:
         base = "Linux today"
         rows = []
