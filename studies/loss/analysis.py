@@ -47,7 +47,7 @@ def scenario(about: dict[str, Any], key: Key, more: dict[str, Any]) -> Scenario:
         "sysctl": sysctl,
     }  # fmt: skip
     if endpoint != KERNEL:
-        flow["send_jitter"] = "10 us"
+        flow |= {"send_jitter": "10 us"} | about["hosts"].get(endpoint.split(",")[0], {})
     limit, before = f"{about['limit']['seconds']} s", []
     if variable == MEMORY:
         # another connection, of whose end the hosts remember what they do
