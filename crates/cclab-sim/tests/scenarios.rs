@@ -382,7 +382,7 @@ const BAD: &[(&str, &str)] = &[
         "duration = '5 sec'",
         r#"duration: "5 sec" is not a length of time: unknown unit "sec"; allowed: ns, us, ms, s, min, h"#,
     ),
-    ("duration = '-5 s'", r#"duration: "-5 s" is negative"#),
+    ("duration = '-5 s'", r#"duration: "-5 s" is negative; at least "1 ns""#),
     ("duration = true", r#"duration: true is not a length of time; write a number with a unit, e.g. "40 ms""#),
     ("duration = '12'", r#"duration: "12" has no unit; write e.g. "40 ms""#),
     ("duration = 'long'", r#"duration: "long" is not a length of time; write a number with a unit, e.g. "40 ms""#),

@@ -153,6 +153,11 @@ impl Flow {
         if self.application.as_ref().is_some_and(|application| application.is_asked()) { DESTINATION } else { SOURCE }
     }
 
+    /// Parts of its application that have not arrived.
+    pub(crate) fn parts_under_way(&self) -> usize {
+        self.application.as_ref().map_or(0, |application| application.parts_under_way())
+    }
+
     /// Its application acts: the socket that may have something to send, and when it wants to act again.
     pub(crate) fn act(&mut self, now: Time, sockets: &mut [Socket]) -> Option<(SocketId, Option<Time>)> {
         let opener = self.first + self.opener() as u32;

@@ -6,8 +6,12 @@ pub(crate) const MOST: u64 = 3_000_000_000;
 pub(crate) const FLOW: u64 = 8192;
 /// Of a connection of the background.
 pub(crate) const CONNECTION: u64 = 6000;
-/// Of a row of a table.
-pub(crate) const ROW: u64 = 60;
+/// Of a row of samples.
+pub(crate) const SAMPLE: u64 = 60;
+/// Of a packet at a place, as it is noted and in the table that is made of it.
+pub(crate) const NOTED: u64 = 100;
+/// Of a frame, the same.
+pub(crate) const FRAME: u64 = 150;
 /// Of a packet under way.
 pub(crate) const PACKET: u64 = 64;
 /// Of a part that an application has written and the network has not taken.

@@ -223,7 +223,7 @@ impl Dimension {
             return Err(format!("is not {}: unknown unit \"{unit}\"{near}; allowed: {}", self.noun, self.usual));
         };
         if number.negative && number.mantissa > 0 {
-            return Err("is negative".into());
+            return Err(format!("is negative; at least \"{}\"", self.print(self.min)));
         }
         let bound = |what: &str, limit: u64| format!("is too {what} \"{}\"", self.print(limit));
         match number.times(*scale) {
@@ -505,7 +505,9 @@ impl Kind for Reals {
             _ => Err(format!("is not {}; write e.g. \"{}\"", self.noun, self.example)),
         };
         let bounded = |value: f64| match value {
-            value if value < 0.0 && self.min >= 0.0 => Err("is negative".to_string()),
+            value if value < 0.0 && self.min >= 0.0 => {
+                Err(format!("is negative; at least \"{}\"", self.print(self.min)))
+            }
             value if value < self.min => Err(format!("is too small; at least \"{}\"", self.print(self.min))),
             value if value > self.max => Err(format!("is too large; at most \"{}\"", self.print(self.max))),
             value => Ok(value),
@@ -694,7 +696,7 @@ mod tests {
             (&DISTANCE, json!("250"), "\"250\" has no unit; write e.g. \"250 m\""),
             (&DISTANCE, json!(250), "250 has no unit; write e.g. \"250 m\""),
             (&DISTANCE, json!("2 miles"), "\"2 miles\" is not a distance: unknown unit \"miles\"; allowed: m, km"),
-            (&DISTANCE, json!("-1 m"), "\"-1 m\" is negative"),
+            (&DISTANCE, json!("-1 m"), "\"-1 m\" is negative; at least \"0 m\""),
             (&POSITIVE_SPEED, json!("0 m/s"), "\"0 m/s\" is too small; at least \"1e-6 m/s\""),
         ];
         for (kind, json, message) in wrong {

@@ -100,5 +100,5 @@ pub(super) fn need_samples(record: &Record, length: Duration, flows: usize, link
     let rows = samples.saturating_mul((flows + links) as u64);
     let interval = SPAN.write(&interval);
     let what = format!("{interval} gives {samples} samples of each flow and link ({flows} and {links})");
-    mistakes.need("record.samples", rows.saturating_mul(budget::ROW), what, "write a longer interval, or \"off\"");
+    mistakes.need("record.samples", rows.saturating_mul(budget::SAMPLE), what, "write a longer interval, or \"off\"");
 }

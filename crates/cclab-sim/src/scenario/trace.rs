@@ -325,7 +325,7 @@ mod tests {
             ("time_s,rate_bps\n1,5", "line 2: time \"1 s\" is not 0: the first row says what there is at the start".into()),
             ("time_s,rate_bps\n0,5\n2,5\n2,6", "line 4: time \"2 s\" is not later than the row before".into()),
             ("time_s,rate_Mbps\n0,fast", "line 2: \"fast Mbit/s\" is not a rate; write a number with a unit, e.g. \"10 Mbit/s\"".into()),
-            ("time_s,delay_ms\n0,-4", "line 2: \"-4 ms\" is negative".into()),
+            ("time_s,delay_ms\n0,-4", "line 2: \"-4 ms\" is negative; at least \"0 s\"".into()),
         ] {
             assert_eq!(normal_trace(text), Err(message), "{text}");
         }

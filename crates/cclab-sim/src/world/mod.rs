@@ -286,20 +286,22 @@ impl Simulation {
         let captured = recorder.capture.as_ref().map_or(0, |(capture, _)| capture.len()) + self.network.sent_bytes();
         let under_way = self.network.under_way() as usize;
         let connections = self.flows.len() - self.own;
+        let parts = self.flows[..self.own].iter().map(Flow::parts_under_way).sum();
         let kept = [
-            (samples, budget::ROW, "rows", "record.samples", "write a longer interval, or \"off\""),
-            (packets, budget::ROW, "rows", "record.packets", "write false, or \"pcapng\" with a small snaplen"),
-            (self.network.diary_len(), budget::ROW, "rows", "record.frames", "write false, or a shorter duration"),
+            (samples, budget::SAMPLE, "rows", "record.samples", "write a longer interval, or \"off\""),
+            (packets, budget::NOTED, "rows", "record.packets", "write false, or \"pcapng\" with a small snaplen"),
+            (self.network.diary_len(), budget::FRAME, "rows", "record.frames", "write false, or a shorter duration"),
             (captured, 1, "bytes", "record.packets", "write a smaller record.snaplen, or false"),
             (under_way, budget::PACKET, "packets", "what is on its way", "write smaller queues, or lower rates"),
             (connections, budget::CONNECTION, "connections", "what is open at once", "write less background"),
+            (parts, budget::PART, "parts", "what applications have written", "write larger parts, or lower rates"),
             (self.own, budget::FLOW, "flows", "what flows there are", "write fewer"),
         ];
         match budget::excess(kept.map(|kind| (kind, kind.0 as u64 * kind.1)), self.budget) {
             None => Ok(()),
-            Some(((count, _, unit, what, advice), bytes, total)) => {
-                let [bytes, total, most] = [bytes, total, self.budget].map(budget::gigabytes);
-                let size = format!("{count} {unit}, {bytes} of the {total} that are kept (at most {most})");
+            Some(((count, _, unit, what, advice), bytes, _)) => {
+                let [bytes, most] = [bytes, self.budget].map(budget::gigabytes);
+                let size = format!("{count} {unit}, {bytes} of the {most} that all that is kept may take");
                 Err(Error::Memory { what, size, advice, time_s, duration_s })
             }
         }
@@ -832,6 +834,11 @@ mod tests {
                 "[record]\nsamples = 'off'\n[[flows]]\nkind = 'cbr'\nrate = '40 Mbit/s'",
                 "what is on its way",
                 "smaller queues",
+            ),
+            (
+                "[[flows]]\ncc = 'reno'\ntraffic = { kind = 'chunks', size = '100 kB', every = '1 ms' }\n[record]\nsamples = 'off'",
+                "what applications have written",
+                "larger parts",
             ),
             (
                 "[record]\nsamples = 'off'\n[[background]]\nkind = 'poisson'\ncc = 'reno'\nload = '90%'",

@@ -97,6 +97,11 @@ impl Application {
         Some(Application { kind: spec.kind(), task, left, written, under_way, meter: Meter::default() })
     }
 
+    /// Parts that have not arrived.
+    pub(super) fn parts_under_way(&self) -> usize {
+        self.under_way.len()
+    }
+
     /// Whether it is the destination that opens the connection.
     pub(super) fn is_asked(&self) -> bool {
         matches!(self.task, Task::Requests { .. })
