@@ -279,12 +279,13 @@ def _footing(result: Result) -> str:
         jain += f"{ended}: nothing is measured of them (–) but how long they took. "
     if any(math.isnan(row["aggregation_benefit"]) for row in result.rows("sessions")):
         jain += "Aggregation benefit –: it is told of paths whose rate is known and does not change. "
+    jain += "Means, after the warm-up." if result.warmup_s > 0 else "Means over the whole run."
     if result.backend == "sim" and certain(result):
         from cclab.chance import CURE
 
-        return f"{jain}Means, after the warm-up. Nothing is left to chance: every seed gives this very run. {CURE}."
+        return f"{jain} Nothing is left to chance: every seed gives this very run. {CURE}."
     another = "another seed" if result.backend == "sim" else "another run, or seed,"
-    return f"{jain}Means, after the warm-up. One run with seed {result.seed}: no interval; {another} may differ."
+    return f"{jain} One run with seed {result.seed}: no interval; {another} may differ."
 
 
 def certain(result: Result) -> bool:

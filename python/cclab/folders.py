@@ -133,11 +133,15 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes | memoryview) -> None:
-    """Write a file at once: it is whole, or as it was before."""
+    """Write a file at once: it is whole, or as it was before. A device or a pipe stays what it is and is written to."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    given, path = path, Path(os.path.realpath(path))  # what a link leads to is written, not the link
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with errors_name(path):
+    with errors_name(given):
         try:
             with open(partial, "wb") as file:
                 file.write(data)
@@ -164,7 +168,9 @@ def refuse_foreign(place: Path, schema: str) -> bool:
     if not os.path.lexists(place):
         _refuse_unwritable(place)
         return False
-    if place.is_dir() and not any(place.iterdir()):
+    if not place.is_dir():
+        raise ResultError(f"{place}: is a file, not a folder; name a folder, or one that is not there yet")
+    if not any(place.iterdir()):
         return False
     kind = schema.partition("/")[0]
     try:
@@ -205,7 +211,9 @@ def _refuse_unwritable(place: Path) -> None:
 def _manifest(place: Path) -> dict[str, Any]:
     if not place.is_dir():
         left = "".join(f"; {path} may hold it" for path, _, kind in _left(place) if kind == "old")
-        raise ResultError(f"{place}: no such folder{left}")
+        if place.exists():
+            raise ResultError(f"{place}: is a file, not a folder")
+        raise ResultError(f"{place}: no such folder{left or '; cclab run FILE --out DIR makes one'}")
     try:
         manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
         files = manifest["files"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -155,6 +156,8 @@ def plain(value: Any, where: str = "", level: int = 0) -> Any:
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:  # which JSON would hand on as a fraction
         shown = str(value) if value.bit_length() < 256 else f"a number of {value.bit_length():,} bits"
         raise ScenarioError(f"{where}: {shown} is too large; a whole number is from -2^63 to 2^64 - 1")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ScenarioError(f"{where}: {value} is not a finite number")
     if value is None or isinstance(value, bool | int | float):
         return value
     raise ScenarioError(f"{where}: {value!r} is not text, a number, true or false, a list or a table")
@@ -281,17 +284,12 @@ def read_text(path: str | Path) -> str:
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ScenarioError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise ScenarioError(f"{path}: is a folder, not a file") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{path}: not a text file in UTF-8") from None
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _encode(data: dict[str, Any]) -> str:
-    try:
-        return json.dumps(data, allow_nan=False)
-    except ValueError as error:
-        raise ScenarioError(f"a number in the scenario is not finite: {error}") from None
 
 
 class Scenario:
@@ -325,7 +323,7 @@ class Scenario:
         self._data: dict[str, Any] = plain({key: value for key, value in given.items() if value is not None})
         self._folder = Path()  # where files are that it names
         _take_in(self._data, self._folder)
-        self._checked: dict[str, Any] = json.loads(_core.check(_encode(self._data)))
+        self._checked: dict[str, Any] = json.loads(_core.check(json.dumps(self._data)))
 
     @classmethod
     def load(cls, path: str | Path, default: Mapping[str, Any] | None = None) -> Self:
@@ -369,7 +367,7 @@ class Scenario:
         scenario = cls.__new__(cls)
         _take_in(data, folder)
         scenario._folder = folder
-        scenario._data, scenario._checked = data, json.loads(_core.check(_encode(data)))
+        scenario._data, scenario._checked = data, json.loads(_core.check(json.dumps(data)))
         return scenario
 
     @property
@@ -471,6 +469,10 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     """
     copied: dict[str, Any] = copy.deepcopy(dict(data))
     for path, value in changes.items():
+        if not all(path.split(".")):
+            raise ScenarioError(
+                f"{path!r} is not a path of names and numbers with dots between them; write e.g. network.rtt"
+            )
         _assign(copied, path.split("."), plain(value, path), path)
     return copied
 
@@ -479,8 +481,8 @@ def _assign(table: Any, path: list[str], value: Any, whole: str) -> None:
     head, *rest = path
     if isinstance(table, list):
         if head != "*" and not (head.isdecimal() and int(head) < len(table)):
-            there = ", ".join(["*", *map(str, range(min(len(table), 8)))]) + (" …" if len(table) > 8 else "")
-            raise ScenarioError(f"{whole}: there is no {head!r}; there is {there}")
+            there = ", ".join(map(str, range(min(len(table), 8)))) + (" …" if len(table) > 8 else "")
+            raise ScenarioError(f"{whole}: there is no {head!r}; there is {there}, and * for all")
         for i in range(len(table)) if head == "*" else [int(head)]:
             if rest:
                 _assign(table[i], rest, value, whole)

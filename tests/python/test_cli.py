@@ -13,7 +13,7 @@ import pytest
 
 import cclab
 from bad_scenarios import BAD, GOOD
-from cclab import algorithms, registry
+from cclab import algorithms, folders, registry
 from conftest import CLAB, EXAMPLES, in_a_process, write
 
 COMMANDS = [
@@ -193,7 +193,7 @@ def test_a_bad_scenario_in_a_process_of_its_own(tmp_path, mistake):
     ("args", "said"),
     [
         (["run", "nowhere.toml"], "nowhere.toml: no such file"),
-        (["run", "/"], "cannot be read"),
+        (["run", "/"], "/: is a folder, not a file"),
         (["run"], "Missing argument"),
         (["run", "x.toml", "--seed", "-1"], "--seed"),
         (["run", "x.toml", "--backend", "dead"], "'dead' is not"),
@@ -307,10 +307,79 @@ def test_fields_are_set_on_the_command_line(cli, tmp_path):
     assert shown["flows"][0]["cc"] == "cubic"
     assert 0.030 < shown["flows"][0]["rtt_min_s"] < 0.033
     for wrong, told in (("network.rtx=1", "network.rtx: unknown field"), ("duration", "not PATH=VALUE"),
-                        ("flows.7.cc=reno", "flows.7.cc: there is no '7'"), ("duration=soon", "duration: ")):  # fmt: skip
+                        ("flows.7.cc=reno", "flows.7.cc: there is no '7'; there is 0, and * for all"), ("duration=soon", "duration: "),
+                        ("flows..cc=reno", "'flows..cc' is not a path"), ("duration=[nan]", "duration[0]: nan is not a finite number")):  # fmt: skip
         status, _, err = cli("run", path, "--set", "network.rtt=30 ms", "--set", wrong)
         assert (status, told in err) == (2, True), err
+    for text in ("nan", "-inf", "1979-05-27", "07:32:00"):  # what TOML has words for, and no field is
+        err = cli("run", path, "--set", "network.rtt=30 ms", "--set", f"duration={text}")[2]
+        assert (
+            err
+            == f'error: {path}: duration: "{text}" is not a length of time; write a number with a unit, e.g. "40 ms"\n'
+        )
     assert "there twice" in cli("run", path, "--set", "seed=1", "--set", "seed=2")[2]
+
+
+def test_a_file_in_the_place_of_a_folder(cli, tmp_path):
+    """Of whatever is written or read: named with its option, or with the command that makes such a folder."""
+    scenario = write(tmp_path / "s.toml", GOOD)
+    study = write(tmp_path / "study.toml", 'scenario = "s.toml"\nreplications = 2\n')
+    written = [("run", scenario), ("sweep", study), ("plot", tmp_path), ("export", tmp_path), ("reproduce", "santa-cruz"),
+               ("compare", "reno", "cubic"), ("compare", tmp_path, tmp_path), ("validate", "wireless"), ("emulate", scenario, "true")]  # fmt: skip
+    for command, *of in written:
+        status, out, err = cli(command, "--out", scenario, *of)
+        assert (status, out) == (2, ""), command
+        assert f"Invalid value for '--out': '{scenario}' is a file, not a folder" in err
+    with pytest.raises(cclab.ResultError, match=r"s\.toml: is a file, not a folder; name a folder"):
+        cclab.Scenario.load(scenario).run().save(scenario)
+    for command, *more in (
+        ("plot",),
+        ("report",),
+        ("query", "SELECT 1 FROM flows"),
+        ("export", "--out", tmp_path / "x"),
+        ("compare", study),
+    ):
+        for file, made in (
+            (scenario, f"cclab run {scenario} --out DIR makes one"),
+            (study, f"cclab sweep {study} makes one"),
+        ):
+            status, _, err = cli(command, file, *more)
+            assert status == 2
+            assert err == f"error: {file}: is a file, not the folder of a run or sweep: {made}\n"
+    for command in ("run", "emulate"):
+        assert cli(command, study, *["true"] * (command == "emulate"))[2] == (
+            f"error: {study}: this is a study file; run it with: cclab sweep {study}\n"
+        )
+    assert scenario.read_text() == GOOD
+
+
+def test_choices_are_told_once(cli):
+    assert cli("list", "nope")[2].count("topologies") == 1
+    assert cli("trace", "make", "nope")[2].count("cellular") == 1
+
+
+def test_means_say_what_they_leave_out(cli, tmp_path):
+    path = write(tmp_path / "s.toml", GOOD)
+    assert "Means over the whole run." in cli("run", path)[1]
+    assert "Means, after the warm-up." in cli("run", path, "--set", "warmup=1 s")[1]
+
+
+def test_a_device_stays_one(tmp_path):
+    """What is no file cannot be replaced by one: `/dev/null` is everybody's."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link.csv"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        folders.write_text(pipe, "text")
+        assert os.read(reader, 100) == b"text"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    link.symlink_to(tmp_path / "kept.csv")
+    write(tmp_path / "kept.csv", "")
+    folders.write_text(link, "new")
+    assert link.is_symlink()
+    assert (tmp_path / "kept.csv").read_text() == "new"
 
 
 def test_a_scenario_comes_from_stdin_or_a_pipe(tmp_path):

@@ -171,7 +171,7 @@ def test_the_command_line_takes_a_file_of_laws(tmp_path):
             "A: it has no on_congestion",
         ),
         (FAILING.replace("def divide", "def on_timeuot"), 'there is no hook on_timeuot .did you mean "on_timeout"'),
-        ("def f(:\n", "line 1: SyntaxError"),
+        ("def f(:\n", "line 1: SyntaxError: invalid syntax$"),
         ("import no_such_module\n", "line 1: ModuleNotFoundError"),
         (FAILING.replace("Breaks", "Cubic"), "is the name of a built-in"),
     ],

@@ -138,7 +138,7 @@ MISTAKES = [
     (lambda s: s.replicate(seeds=[1, 1]), "seeds: one is there twice"),
     (lambda s: s.replicate(seeds=[]), "seeds: there are none"),
     (lambda s: s.replicate(seeds=[-1]), "seeds: -1 is not a whole number from 0 to 2^64 - 1"),
-    (lambda s: s.vary({"flows.7.cc": ["reno"]}).check(), "flows.7.cc: there is no '7'; there is *, 0, 1"),
+    (lambda s: s.vary({"flows.7.cc": ["reno"]}).check(), "flows.7.cc: there is no '7'; there is 0, 1, and * for all"),
     (lambda s: s.vary({"network.rttt": ["1 ms"]}).check(), 'network.rttt: unknown field (did you mean "rtt"?)'),
     (lambda s: s.vary({"flows.0.cc.c": [1]}).check(), "flows.0.cc.c: 'c' leads into 'cubic', which is not a table"),
     (lambda s: s.vary({"flows.0.cc": ["reno", "ren"]}).check(), '(did you mean "reno"?)'),

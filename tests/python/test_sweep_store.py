@@ -135,7 +135,7 @@ def test_an_export_is_a_parquet_file_for_each_table(cli, study, tmp_path):
             tmp_path / "new",
             "holds no sweep; the tables of a single result are Parquet files already",
         ),
-        (tmp_path / "none", tmp_path / "new", "none: no such file"),
+        (tmp_path / "none", tmp_path / "new", "none: no such folder; cclab sweep STUDY makes one"),
     ):
         status, _, err = cli("export", place, "--out", out)
         assert status == 2

@@ -15,12 +15,12 @@ from cclab.backends import BACKENDS
 from cclab.cli.algorithms import ALGORITHMS
 from cclab.cli.compare import compare
 from cclab.cli.emulate import emulate
-from cclab.cli.files import EXAMPLES, ScenarioFile, kind_of, kind_of_file
+from cclab.cli.files import EXAMPLES, KeptFolder, NewFolder, ScenarioFile, in_file, kind_of, kind_of_file, refuse_study
 from cclab.cli.live import live
 from cclab.cli.model import model
 from cclab.cli.plot import plot
 from cclab.cli.trace import trace
-from cclab.errors import ScenarioError, StudyError
+from cclab.errors import StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
@@ -31,7 +31,10 @@ _ENTRIES = (
 
 
 def _changes(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
-    """Values by path; one that is TOML is what TOML says, any other is text."""
+    """Values by path; one that is TOML is what TOML says, any other is text, and so are dates, infinities and NaN.
+
+    No field is any of these, and of text the message says what the field is.
+    """
     import tomllib
 
     found: dict[str, Any] = {}
@@ -42,12 +45,15 @@ def _changes(ctx: click.Context, param: click.Parameter, given: tuple[str, ...])
             raise click.BadParameter(f"{text!r} is not PATH=VALUE, e.g. network.rtt=100ms", ctx, param)
         if path in found:
             raise click.BadParameter(f"{path} is there twice", ctx, param)
+        found[path] = value.strip()
         try:
-            found[path] = tomllib.loads(f"v = {value}")["v"]
+            read = tomllib.loads(f"v = {value}")["v"]
         except ValueError:
-            found[path] = value.strip()
+            continue
         except RecursionError:
             raise click.BadParameter(f"{path}: nested too deeply", ctx, param) from None
+        if isinstance(read, str | int | list | dict) or (isinstance(read, float) and math.isfinite(read)):
+            found[path] = read
     return found
 
 
@@ -146,7 +152,7 @@ def init(file: Path | None, examples: bool) -> None:
     default="sim",
     help=f"What runs it: {'; '.join(f'{name}, {what}' for name, what in BACKENDS.items())} (default sim).",
 )
-@click.option("--out", type=_FOLDER, help="Keep tables, scenario and manifest in this folder.")
+@click.option("--out", type=NewFolder(), help="Keep tables, scenario and manifest in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @ALGORITHMS
 def run(
@@ -157,9 +163,8 @@ def run(
     from cclab.scenario import Scenario, read_text
 
     text = sys.stdin.read() if str(scenario) == "-" else read_text(scenario)  # once: it may be a pipe
-    if kind_of(text) == "study":
-        raise ScenarioError(f"{scenario}: this is a study file; run it with: cclab sweep {shlex.quote(str(scenario))}")
-    loaded = _of_file(scenario, lambda: Scenario.from_toml(text, folder=scenario.parent, changes=changes))
+    refuse_study(scenario, kind_of(text))
+    loaded = in_file(scenario, lambda: Scenario.from_toml(text, folder=scenario.parent, changes=changes))
     if out is not None:
         from cclab.folders import refuse_foreign
 
@@ -185,18 +190,20 @@ def run(
 
 
 @cli.command("list", short_help="List algorithms, queues, studies, examples, columns, events.")
-@click.argument("kind", required=False, type=click.Choice([*_ENTRIES, "columns", "events", "validation"]))
+@click.argument(
+    "kind", required=False, metavar="[KIND]", type=click.Choice([*_ENTRIES, "columns", "events", "validation"])
+)
 @click.option("--markdown", is_flag=True, help="As in docs/models/README.md; columns, events, validation as on theirs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: for each kind a list of entries.")
 @ALGORITHMS
 def list_(kind: str | None, markdown: bool, as_json: bool) -> None:
-    """List what there is: algorithms, queues, topologies, studies; one line each, with its source; ready examples.
+    """List what there is, one line each, with its source; or only what is of this KIND.
 
-    Of connections over several paths: couplings, schedulers. Of stations that share the air: routing, MAC profiles,
-    mobility.
+    KIND is algorithms, queues, topologies, studies, examples; of connections over several paths couplings, schedulers;
+    of stations that share the air routing, profiles, mobility.
 
-    Where KIND asks for them, also the columns of results and what a law is told of events, with units; and what each
-    algorithm, queue and mechanism of the endpoint was compared with.
+    Only where it is asked for: columns of results and what a law is told of events, with units; and validation, what
+    each algorithm, queue and mechanism of the endpoint was compared with.
     """
     from cclab import console, results
     from cclab.cli import catalogue
@@ -281,7 +288,7 @@ cli.add_command(trace)
 @cli.command(short_help="Run a published experiment again.")
 @click.argument("study")
 @click.option("--quick", is_flag=True, help="Fewer points and replications, every part present: about two minutes.")
-@click.option("--out", type=_FOLDER, help="Folder for page, tables and figures (default out/STUDY).")
+@click.option("--out", type=NewFolder(), help="Folder for page, tables and figures (default out/STUDY).")
 @click.option("--force", is_flag=True, help="Run again even if nothing has changed since the last time.")
 @click.option("--part", "parts", multiple=True, help="Only this part of it; may be given more than once.")
 @click.option(
@@ -300,13 +307,13 @@ def reproduce(
 
 
 @cli.command(short_help="Compare cclab with theory and other simulators.")
-@click.argument("what", type=click.Choice(["wireless"]))
+@click.argument("what", metavar="WHAT", type=click.Choice(["wireless"]))
 @click.option("--quick", is_flag=True, help="Fewer points and replications, every part present.")
-@click.option("--out", type=_FOLDER, help="Folder for page, tables and figures (default out/WHAT-validation).")
+@click.option("--out", type=NewFolder(), help="Folder for page, tables and figures (default out/WHAT-validation).")
 @click.option("--force", is_flag=True, help="Run again even if nothing has changed since the last time.")
 @click.option("--part", "parts", multiple=True, help="Only this part of it; may be given more than once.")
 def validate(what: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...]) -> None:
-    """Put WHAT beside formulas and ns-2.35: a verdict for each number, and a page."""
+    """Put WHAT (wireless) beside formulas and ns-2.35: a verdict for each number, and a page."""
     _reproduce(f"{what}-validation", quick, out, force, parts, {})
 
 
@@ -334,7 +341,7 @@ def _reproduce(
 
 
 @cli.command(short_help="Make a page with figures from a kept result.")
-@click.argument("folder", type=_FOLDER)
+@click.argument("folder", type=KeptFolder())
 def report(folder: Path) -> None:
     """Make a page, report.html, from what `run --out`, `sweep` or `reproduce` left in FOLDER."""
     from cclab.report import write_report
@@ -347,7 +354,7 @@ cli.add_command(plot)
 
 @cli.command(short_help="Run a study: a scenario with parameters varied and replications.")
 @click.argument("study", type=ScenarioFile())
-@click.option("--out", type=_FOLDER, help="The store, a folder (default out/NAME of STUDY).")
+@click.option("--out", type=NewFolder(), help="The store, a folder (default out/NAME of STUDY).")
 @click.option("--workers", type=click.IntRange(1, 4096), help="How many runs at once (default: one for each core).")
 @click.option("--processes", is_flag=True, help="In processes instead of threads: for laws written in Python.")
 @click.option("--dask", metavar="ADDRESS", help="On a Dask cluster: its scheduler's address, or its scheduler file.")
@@ -381,7 +388,7 @@ cli.add_command(compare)
 
 
 @cli.command(short_help="Ask the tables of a sweep or a result in SQL.")
-@click.argument("folder", type=_FOLDER)
+@click.argument("folder", type=KeptFolder())
 @click.argument("sql")
 @click.option("--format", "kind", type=click.Choice(["table", "csv", "json"]), default="table", help="Default table.")
 def query(folder: Path, sql: str, kind: str) -> None:
@@ -402,8 +409,8 @@ def query(folder: Path, sql: str, kind: str) -> None:
 
 
 @cli.command(short_help="Write the tables of a sweep as Parquet files.")
-@click.argument("study", type=_FOLDER)
-@click.option("--out", type=_FOLDER, required=True, help="Where to: a new folder, or an earlier export.")
+@click.argument("study", type=KeptFolder())
+@click.option("--out", type=NewFolder(), required=True, help="Where to: a new folder, or an earlier export.")
 def export(study: Path, out: Path) -> None:
     """Write the tables of STUDY, the folder of a sweep, as Parquet files, one for each."""
     from cclab.sweep.export import export as write
@@ -498,12 +505,3 @@ def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...], each_
     else:
         for table in benches.tables(measured, others):
             console.show(table)
-
-
-def _of_file(file: Path, work: Any, *args: Any) -> Any:
-    """Does the work; a mistake in the file is told with the file's name before it."""
-    try:
-        return work(*args)
-    except ScenarioError as error:
-        lines = [line if line.startswith(f"{file}:") else f"{file}: {line}" for line in str(error).splitlines()]
-        raise ScenarioError("\n".join(lines)) from None

@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from cclab.cli.algorithms import ALGORITHMS
+from cclab.cli.files import NewFolder, refuse_file
 from cclab.cli.model import Quantity, Written
 from cclab.errors import ScenarioError, StudyError, UnknownNameError
 
-_FOLDER = click.Path(path_type=Path)
 STATUS = {"agrees": 0, "differs": 1, "cannot tell": 3}
 _FAILED = 2  # whatever the reason: 1 is a difference
 
@@ -38,7 +38,7 @@ _FAILED = 2  # whatever the reason: 1 is a difference
 @click.option("--ecn", is_flag=True, default=None, help="The flows ask for ECN.")
 @click.option("--duration", type=Written("time"), help="Of a run (default 60 s, a quarter of which is left out).")
 @click.option("--seeds", type=click.IntRange(3, 10_000), help="Runs of each mixture (default 10).")
-@click.option("--out", type=_FOLDER, help="Keep page, tables and figures in this folder.")
+@click.option("--out", type=NewFolder(), help="Keep page, tables and figures in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @ALGORITHMS
 @click.pass_context
@@ -143,6 +143,8 @@ def _folders(a: Path, b: Path, given: dict[str, Any]) -> str:
 
     if wrong := [name for name in _OF_LAWS if given[name] is not None]:
         raise click.UsageError(f"--{wrong[0]} is for congestion controls, and {a} and {b} are folders")
+    for folder in (a, b):
+        refuse_file(folder)
     quantities, deviations = given["quantities"], given["deviations"]
     chosen = quantities or comparison.BY_DEFAULT
     if quantities == ("all",):

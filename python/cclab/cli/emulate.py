@@ -7,15 +7,13 @@ from pathlib import Path
 
 import click
 
-from cclab.cli.files import ScenarioFile
-
-_FOLDER = click.Path(path_type=Path)
+from cclab.cli.files import NewFolder, ScenarioFile, in_file, kind_of_file, refuse_study
 
 
 @click.command(short_help="Run any program across the links of a scenario.")
 @click.argument("scenario", type=ScenarioFile())
 @click.option("--serve", metavar="COMMAND", help="Runs at the other end, a line for the shell, until the command ends.")
-@click.option("--out", type=_FOLDER, help="Keep tables, scenario and manifest in this folder.")
+@click.option("--out", type=NewFolder(), help="Keep tables, scenario and manifest in this folder.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Instead of the scenario's own.")
 @click.option("--from", "source", metavar="NODE", help="Where the command runs, of a scenario without flows.")
 @click.option("--to", "destination", metavar="NODE", help="Where the other end is, of a scenario without flows.")
@@ -38,7 +36,8 @@ def emulate(
 
     if shutil.which(command[0]) is None:
         raise click.UsageError(f"{command[0]}: there is no such program.")
-    loaded = emulating.load(scenario, source, destination)
+    refuse_study(scenario, kind_of_file(scenario))
+    loaded = in_file(scenario, lambda: emulating.load(scenario, source, destination))
     if out is not None:
         from cclab.folders import refuse_foreign
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cclab.cli.files import KeptFolder, NewFolder
 from cclab.errors import ResultError
 
 if TYPE_CHECKING:
     from cclab.analysis.plots import Chart
 
-_FOLDER = click.Path(path_type=Path)
 _OF_RUNS = (
     "cwnd",
     "throughput",
@@ -32,7 +32,7 @@ FIGURES = tuple(dict.fromkeys((*_OF_RUNS, *_OF_SWEEPS, *_OF_LAWS)))
 
 
 @click.command(short_help="Draw figures from a kept result or sweep.")
-@click.argument("folder", type=_FOLDER)
+@click.argument("folder", type=KeptFolder())
 @click.option(
     "--figure", "figures", multiple=True, type=click.Choice(FIGURES), metavar="NAME",
     help="Only this one; may be given more than once.",
@@ -42,7 +42,7 @@ FIGURES = tuple(dict.fromkeys((*_OF_RUNS, *_OF_SWEEPS, *_OF_LAWS)))
 @click.option("--columns", metavar="PATH", help="Of a sweep: one whose values are columns.")
 @click.option("--metric", help="Of a sweep: goodput, flows, share, utilisation, jain, queue, loss, completion, harm.")
 @click.option("--format", "kind", type=click.Choice(["svg", "pdf", "png"]), default="svg", help="Default svg.")
-@click.option("--out", type=_FOLDER, help="Where to (default FOLDER/plots).")
+@click.option("--out", type=NewFolder(), help="Where to (default FOLDER/plots).")
 def plot(folder: Path, figures: tuple[str, ...], kind: str, out: Path | None, **given: str | None) -> None:
     """Draw figures from what `run --out`, `sweep --out` or `compare LAW LAW --out` left in FOLDER; all, unless named.
 

@@ -48,7 +48,7 @@ def info(file: Path, as_json: bool) -> None:
 
 
 @trace.command(short_help="Make up a trace.")
-@click.argument("model", type=click.Choice(["cellular", "wifi", "satellite"]))
+@click.argument("model", metavar="MODEL", type=click.Choice(["cellular", "wifi", "satellite"]))
 @click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Equal seeds, equal traces."
 )

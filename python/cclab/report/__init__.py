@@ -56,6 +56,8 @@ def write_report(folder: Path, schema: str | None = None) -> Path:
     if schema is None and is_store(folder):
         folders.write_text(folder / PAGE, _sweep_page(folder))
         return folder / PAGE
+    if schema is None and (folder / "comparison.csv").is_file() and not (folder / folders.MANIFEST).is_file():
+        raise ResultError(f"{folder}: its page was made when it was compared: {folder / PAGE}")
     sealed = schema is None
     schema = schema or folders.schema_of(folder)
     if schema == results.SCHEMA:

@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 
 from cclab.errors import ResultError
-from cclab.folders import whole_folder
+from cclab.folders import MANIFEST, whole_folder
 from cclab.results import versions
-from cclab.sweep.store import is_store
+from cclab.sweep.store import is_store, no_sweep
 from cclab.sweep.study import Study
 
 SCHEMA = "cclab.export/1"
@@ -24,8 +24,10 @@ def export(place: Path, out: Path) -> list[str]:
         ResultError: `place` is no store, or `out` holds something that is no export.
         OSError: the disk is full, or the place cannot be written.
     """
-    if place.is_dir() and not is_store(place):
-        raise ResultError(f"{place}: holds no sweep; the tables of a single result are Parquet files already")
+    if not is_store(place):
+        if (place / MANIFEST).is_file():
+            raise ResultError(f"{place}: holds no sweep; the tables of a single result are Parquet files already")
+        raise no_sweep(place)
     study = Study.load(place)
     names = study.tables()
     with whole_folder(out, SCHEMA, {"study": study.name, "status": study.status(), "versions": versions()}) as folder:

@@ -11,7 +11,7 @@ import polars as pl
 
 from cclab.errors import ResultError
 from cclab.results import TABLES, Result
-from cclab.sweep.store import is_store
+from cclab.sweep.store import is_store, no_sweep
 from cclab.sweep.study import Study
 
 # Polars' table functions that read files and URLs, and whatever it may add of that kind.
@@ -29,6 +29,8 @@ def load(place: str | Path) -> Study | Result:
         ResultError: neither, or damaged.
     """
     place = Path(place)
+    if is_store(place / "runs"):  # of two congestion controls
+        raise no_sweep(place)
     return Study.load(place) if is_store(place) else Result.load(place)
 
 

@@ -80,6 +80,20 @@ def is_store(place: Path) -> bool:
     return (place / FILE).is_file() or (place / _EARLIER).is_file()
 
 
+def no_sweep(place: Path) -> ResultError:
+    """The error that a folder is not that of a sweep, and which is, or what makes one."""
+    if is_store(place / "runs"):  # of two congestion controls
+        return ResultError(f"{place}: no {FILE}; the sweep is in {place / 'runs'}")
+    found = (
+        f"no {FILE}; not a sweep"
+        if place.is_dir()
+        else "is a file, not a folder"
+        if place.exists()
+        else "no such folder"
+    )
+    return ResultError(f"{place}: {found}; cclab sweep STUDY makes one")
+
+
 class Store:
     """The folder of a sweep, to be read.
 
@@ -90,7 +104,7 @@ class Store:
     def __init__(self, place: Path) -> None:
         self.place, self.file = place, place / FILE
         if not is_store(place):
-            raise ResultError(f"{place}: " + ("no such folder" if not place.exists() else f"no {FILE}; not a sweep"))
+            raise no_sweep(place)
         _refuse_earlier(place)
 
     def study(self) -> dict[str, Any] | None:
@@ -334,7 +348,7 @@ def _shapes(connection: sqlite3.Connection, file: Path) -> dict[int, Shape]:
 
 def _refuse_foreign(place: Path) -> None:
     if place.exists() and not place.is_dir():
-        raise ResultError(f"{place}: is a file; name a folder")
+        raise ResultError(f"{place}: is a file, not a folder; name a folder, or one that is not there yet")
     if not place.exists() or (place / FILE).is_file():
         return
     _refuse_earlier(place)
