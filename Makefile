@@ -37,7 +37,7 @@ $(CURDIR)/.uv/bin/uv:
 
 # An edit to the core rebuilds it here (pyproject.toml, [tool.uv] cache-keys).
 setup: $(UV)
-	@[ -d .venv ] || echo "Setting up .venv and building the simulator: once, a minute or two on an idle machine." >&2
+	@[ -d .venv ] || echo "Setting up .venv and building the simulator: once, some three minutes of processor time." >&2
 	@$(UV) sync --locked --quiet || $(UV) sync --locked
 
 # Without BPF, which loads libelf. That it loads nothing else that is not everywhere, and how old the C library may be, Maturin checks.

@@ -9,7 +9,7 @@ from test_report import CHROMIUM
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian package chromium)")
 KINDS = ("run", "sweep", "study", "versus", "compare")
-WIDTHS = (1400, 400)
+WIDTHS = (1400, 400, 320)
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +103,12 @@ LETTERS = """() => [...document.querySelectorAll("figure svg [id*='text_'] > g[t
 SILENT = """() => [...document.querySelectorAll(".scroll, .wide, pre")].filter(e => e.checkVisibility() &&
   (e.scrollWidth > e.clientWidth + 2) !== (getComputedStyle(e).maskImage !== "none")).map(e => e.textContent.slice(0, 40))"""
 
+# Figures of which it is not said that they can be scrolled, though they can, or the other way round.
+UNTOLD = """() => [...document.querySelectorAll(".plot")].filter(e => {
+  const box = e.querySelector(".wide"), said = getComputedStyle(e, "::after").content;
+  return (box.scrollWidth > box.clientWidth + 2) !== said.includes("scrolls");
+}).map(e => e.parentElement.id)"""
+
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -117,6 +123,7 @@ def test_nothing_is_cut(opened, kind, width):
     assert max(letters) < 24
     page.wait_for_timeout(100)  # a box is told of its size after the first layout
     assert page.evaluate(SILENT) == []
+    assert page.evaluate(UNTOLD) == []
     assert page.locator("figure svg").count() > 0
 
 
