@@ -9,7 +9,7 @@ from test_report import CHROMIUM
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian package chromium)")
 KINDS = ("run", "sweep", "study", "versus", "compare")
-WIDTHS = (1400, 400, 320)
+WIDTHS = (1400, 400)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import tomli_w
 
 import cclab
 from cclab import backends
-from cclab.sweep import executors
+from cclab.sweep import command, executors
 from cclab.sweep.job import Stopped, core_digest
 from cclab.sweep.pack import Row, packed
 from cclab.sweep.plan import make
@@ -386,3 +386,14 @@ def _resumed(file, place):
     begin = time.perf_counter()
     done = subprocess.run([*CLAB, "sweep", file, "--out", place], capture_output=True, text=True, check=True)
     return time.perf_counter() - begin, done
+
+
+def test_who_interrupts_twice_is_told_how_to_go_on(tmp_path, monkeypatch):
+    """The second time while it is counted what is kept."""
+
+    def again(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command.Study, "load", again)
+    told = command._how_to_go_on(tmp_path / "study.toml", tmp_path / "out")
+    assert told == f"Stopped. Go on with: cclab sweep {tmp_path / 'study.toml'} --out {tmp_path / 'out'}"

@@ -59,7 +59,7 @@ def _mend(place: Path) -> None:
 
 def _how_to_go_on(source: Path, place: Path) -> str:
     kept = ""
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception, KeyboardInterrupt, SystemExit):  # who asks twice is told how to go on, too
         status = Study.load(place).status()
         kept = f" {status['finished']:,} of {status['runs']:,} runs are finished and kept."
     return f"Stopped.{kept} Go on with: cclab sweep {shlex.quote(str(source))} --out {shlex.quote(str(place))}"
