@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +49,7 @@ class NewFolder(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; a file in its place is told before anything runs."""
-        path = super().convert(value, param, ctx)
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if path.exists() and not path.is_dir():
             self.fail(f"{str(path)!r} is a file, not a folder; name a folder, or one that is not there yet", param, ctx)
         return path
@@ -62,7 +63,7 @@ class KeptFolder(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; who reads the folder says what is wrong in it."""
-        path = super().convert(value, param, ctx)
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
         refuse_file(path)
         return path
 

@@ -164,8 +164,9 @@ def run_file(path: str, text: str) -> list[str]:
     try:
         exec(compile(text, path, "exec"), module.__dict__)
     except Exception as error:
-        here = isinstance(error, SyntaxError) and error.filename == path  # and not in a module that it imports
-        line, said = (error.lineno, error.msg) if here else (_line(error, path), error)
+        line, said = _line(error, path), str(error)
+        if isinstance(error, SyntaxError) and error.filename == path:  # and not in a module that it imports
+            line, said = error.lineno or 0, error.msg
         raise AlgorithmError(f"{path}, line {line}: {type(error).__name__}: {said}") from error
     found = [
         value
