@@ -4,6 +4,7 @@ import json
 import shutil
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -212,6 +213,30 @@ def test_harm_of_a_sweep_is_that_of_its_solo_runs(small, study, tmp_path):
     assert lines["two"][1][1] == pytest.approx(np.mean(lost), rel=1e-3)
     with pytest.raises(ResultError, match="harm needs runs in which the first flow is alone"):
         study.plot.heatmap("flows.1.cc", "flows.0.cc", metric="harm")
+
+
+def test_harm_of_odd_sweeps(monkeypatch):
+    """(solo - mixed) / solo once for each run: a flow that gets nothing alone has none, and two ways to be alone are told."""
+
+    def of(*runs):
+        rows = [(who, seed, label, x) for who, seed, flows in runs for label, x in flows]
+        frame = pl.DataFrame(rows, ["beside", "seed", "label", "goodput_bps"], orient="row")
+        frame = frame.with_columns(pl.lit(0).alias(name) for name in studies._SAME_FOR_ALL_RUNS if name != "seed")
+        monkeypatch.setattr(studies, "of_study", lambda _: frame)
+        return studies.harm_of(SimpleNamespace(name="odd", parameters=["beside"])).sort("seed")["harm"].to_list()
+
+    def solo(x):
+        return [("reno", x)]
+
+    def two(x):
+        return [("reno", x), ("cubic", 1.0)]
+
+    nobody, cubic = [("nobody", seed, solo(x)) for seed, x in ((1, 8.0), (2, 0.0))], ("cubic", 1, two(2.0))
+    assert of(*nobody, cubic, ("cubic", 2, two(0.0))) == [0.75]
+    with pytest.raises(ResultError, match="first flow is alone and gets something"):
+        of(nobody[1], ("cubic", 2, two(1.0)))
+    with pytest.raises(ResultError, match=r"odd: harm needs one run .* differ in beside: nobody, background; keep one"):
+        of(nobody[0], ("background", 1, solo(4.0)), cubic)
 
 
 def test_the_first_of_many_flows_has_its_share_and_not_its_laws(small, tmp_path):

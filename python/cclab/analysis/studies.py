@@ -140,22 +140,30 @@ def harm_of(study: Study) -> pl.DataFrame:
     """A row for each run in which the first flow is not alone, with the `harm` that the others do it.
 
     As `metrics.harm` of goodput. Alone is the run of the same seed that differs in one factor only, and in which no
-    other flow is measured.
+    other flow is measured. Who gets nothing alone has nothing to lose, and no row.
 
     Raises:
-        ResultError: there is none.
+        ResultError: there is none, or more than one.
     """
     at, x = [*study.parameters, *_SAME_FOR_ALL_RUNS], pl.col("goodput_bps")
     first = of_study(study).group_by(at, maintain_order=True).agg(pl.col("label").first(), x.first(), _n=pl.len())
     alone, beside = (first.filter(which).drop("_n") for which in (pl.col("_n") == 1, pl.col("_n") > 1))
+    alone = alone.filter(x.is_finite() & (x > 0))
     for factor in study.parameters:
         same = [name for name in (*at, "label") if name != factor]
-        made = beside.join(alone.select(*same, _solo=x), on=same)
-        if made.height:
+        solo = beside.select(same).unique().join(alone, on=same)
+        if solo.height:
+            if solo.select(same).is_duplicated().any():
+                who = ", ".join(map(str, solo[factor].unique(maintain_order=True)))
+                raise ResultError(
+                    f"{study.name}: harm needs one run in which the first flow is alone, and there are several that"
+                    f" differ in {factor}: {who}; keep one of them"
+                )
+            made = beside.join(solo.select(*same, _solo=x), on=same)
             return made.select(*at, harm=(pl.col("_solo") - x) / pl.col("_solo"))
     raise ResultError(
-        f"{study.name}: harm needs runs in which the first flow is alone, and there are none with the same seed;"
-        ' vary who is beside it, e.g. beside = {nobody = {flows = [{cc = "reno"}]}, ...}'
+        f"{study.name}: harm needs runs in which the first flow is alone and gets something, and there are none with"
+        ' the same seed; vary who is beside it, e.g. beside = {nobody = {flows = [{cc = "reno"}]}, ...}'
     )
 
 
