@@ -304,8 +304,8 @@ pub(super) fn within<T>(key: &str, value: &str, min: T, max: T) -> Result<T, Str
 where
     T: std::str::FromStr + PartialOrd + std::fmt::Display,
 {
-    let n = number(key, value)?;
-    if n >= min && n <= max { Ok(n) } else { Err(format!("{key}: {n} is not between {min} and {max}")) }
+    let n = value.parse().ok().filter(|n| (&min..=&max).contains(&n));
+    n.ok_or_else(|| format!("{key}: \"{value}\" is not a whole number from {min} to {max}"))
 }
 
 fn flag(key: &str, value: &str) -> Result<bool, String> {
@@ -361,7 +361,7 @@ mod tests {
             ("profil", "linux", "directive: unknown \"profil\"; allowed: profile, recovery, cc"),
             ("recovery", "fast", "recovery: unknown \"fast\"; allowed: tahoe, reno, newreno, sack, rack"),
             ("cc", "renoo", "cc: unknown \"renoo\"; allowed: tahoe"),
-            ("mss", "12", "mss: 12 is not between 64 and 65495"),
+            ("mss", "12", "mss: \"12\" is not a whole number from 64 to 65495"),
             ("ack_every", "two", "ack_every: \"two\" is not a whole number"),
             ("nagle", "yes", "nagle: \"yes\" is not true or false"),
             ("rto_min", "-1 ms", "rto_min: \"-1 ms\" is not a time such as 200 ms or 1 s"),

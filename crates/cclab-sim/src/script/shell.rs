@@ -233,5 +233,15 @@ mod tests {
         setup.shell(helper, 1, &mut notes).unwrap();
         assert!(setup.config().sack && !setup.config().timestamps);
         assert!(setup.shell("sysctl -q net.ipv4.tcp_ecn=9", 1, &mut notes).unwrap_err().contains("9"));
+        for (name, value, most) in [
+            ("time", "0", "32767"),
+            ("time", "1e3", "32767"),
+            ("intvl", "-1", "32767"),
+            ("probes", "99999999999999999999", "127"),
+        ] {
+            let set = setup.shell(&format!("sysctl -q net.ipv4.tcp_keepalive_{name}={value}"), 1, &mut notes);
+            let told = format!("net.ipv4.tcp_keepalive_{name}: \"{value}\" is not a whole number from 1 to {most}");
+            assert_eq!(set.unwrap_err(), told);
+        }
     }
 }

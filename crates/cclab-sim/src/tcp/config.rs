@@ -165,6 +165,7 @@ pub struct Config {
     /// Segments that leave together.
     pub tso: Option<Tso>,
     /// In slow start the window grows by one segment for each ACK, whatever it acknowledges (Linux before 3.13).
+    /// The ACK that ends a recovery raises nothing, and what SACK blocks tell of counts once it is acknowledged, not before.
     pub growth_per_ack: bool,
     /// Delayed acknowledgements.
     pub delayed_ack: DelayedAck,

@@ -201,7 +201,8 @@ impl Marking {
         }
         let least = u64::from(u32::from(segment.flags.ace()).wrapping_sub(self.cep) & 7);
         let told = reported.told;
-        // A counter that goes back was overtaken or rewritten: it tells nothing (Linux).
+        // A step of half the 24 bits or more is one back (as Linux `tcp_update_ecn_bytes` reads it): the counter was overtaken or
+        // rewritten, and tells nothing.
         let new =
             option.map(|ceb| u64::from(ceb.wrapping_sub(reported.ceb as u32) & 0xff_ffff)).filter(|&n| n < 1 << 23);
         let steady = std::mem::replace(&mut reported.steady, new.is_some() && delivered > 0);
