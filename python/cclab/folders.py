@@ -61,6 +61,7 @@ def whole_folder(place: Path, schema: str, manifest: dict[str, Any], derived: tu
         place.parent.mkdir(parents=True, exist_ok=True)
         _sweep(place)
         partial = place.parent / f".{place.name}.{_HOST}.{os.getpid()}-{next(_COUNT)}.partial"
+        _TEMPORARY.append(str(partial))
         partial.mkdir()
         try:
             yield partial

@@ -1,5 +1,6 @@
 """The command line as a person meets it: status, streams, words."""
 
+import contextlib
 import json
 import os
 import re
@@ -362,6 +363,17 @@ def test_means_say_what_they_leave_out(cli, tmp_path):
     path = write(tmp_path / "s.toml", GOOD)
     assert "Means over the whole run." in cli("run", path)[1]
     assert "Means, after the warm-up." in cli("run", path, "--set", "warmup=1 s")[1]
+
+
+def test_a_folder_that_is_half_written_goes_with_the_process(tmp_path, monkeypatch):
+    """Whatever ends it: Ctrl-C while a module loads runs nothing but this."""
+    monkeypatch.setattr(folders, "_TEMPORARY", [])
+    with contextlib.suppress(KeyboardInterrupt), folders.whole_folder(tmp_path / "r", "cclab.x/1", {}) as partial:
+        assert partial.is_dir()
+        folders.remove_temporary()
+        assert not partial.exists()
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_device_stays_one(tmp_path):
