@@ -69,6 +69,7 @@ QUANTITIES = (
     Quantity("queue mean", "links", pl.col("queue_mean_packets"), "packets"),
     Quantity("packets dropped or lost", "links", _share(pl.col("drops") + pl.col("losses"), "arrived"), "%", 100.0),
 )
+_ROUND_OFF = 1e-12  # of the figures themselves
 _SAID = {"agrees": "agree", "differs": "differ", "cannot tell": "cannot be told"}
 BY_DEFAULT = (
     "goodput", "completion time", "goodput of a session", "completion time of a session", "RTT mean", "segments resent",
@@ -402,6 +403,7 @@ def judge(
         value, low, high = (end - theirs.value for end in (apart.value, apart.low, apart.high))
         n, missing = (rarer.n, rarer.missing) if rarer.missing else (min(ours.n, theirs.n), 0)
         difference = Estimate(value, low, high, n, missing=missing)
+    difference = _without_round_off(difference, x, y)
     tolerance = max(within * abs(theirs.value), deviations * spread, floor)
     return Row(
         point, of, quantity, unit, ours.value, theirs.value, difference, tolerance, _verdict(difference, tolerance)
@@ -496,6 +498,7 @@ def _numbers(a: Side, b: Side, within: float, deviations: float) -> tuple[list[R
         half = math.hypot(*errors)  # of independent means
         apart = x["mean"] - y["mean"]
         difference = Estimate(apart, apart - half, apart + half, min(x["n"], y["n"]))
+        difference = _without_round_off(difference, [x["mean"]], [y["mean"]])
         deviation = 0.0
         if deviations and y["n"] > 1 and errors[1] > 0:
             deviation = errors[1] * math.sqrt(y["n"]) / stats.t_quantile(0.975, y["n"] - 1)
@@ -511,6 +514,13 @@ def _numbers(a: Side, b: Side, within: float, deviations: float) -> tuple[list[R
         if (alone := [", ".join(key[:2]) for key in has if key not in hasnt])
     ]
     return rows, missing
+
+
+def _without_round_off(difference: Estimate, x: Sequence[float], y: Sequence[float]) -> Estimate:
+    """What is but the arithmetic's, an interval of 4·10⁻¹⁵ about as much, is zero."""
+    least = _ROUND_OFF * max((abs(value) for value in (*x, *y) if math.isfinite(value)), default=0.0)
+    parts = {name: getattr(difference, name) for name in ("value", "low", "high")}
+    return replace(difference, **{name: 0.0 for name, part in parts.items() if abs(part) <= least})
 
 
 def _verdict(difference: Estimate, tolerance: float) -> str:

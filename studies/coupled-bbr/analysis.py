@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cclab import Scenario, stats
-from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.plots import DASHED, DOTTED, Chart, look, styled
 from cclab.published import Check, Context, Figure, Findings, Table, judged
 from cclab.results import Result
 
@@ -193,9 +193,7 @@ def over_time(about: dict[str, Any], experiment: str, control: str, row: dict[st
             sends.plot(time, pacing / 1e6, label=name, linewidth=0.9, **look(index))
             receives.plot(whole[1:] - width / 2, rate / 1e6, label=name, **look(index))
             data.append(pl.DataFrame({"flow": name, "time_s": whole[1:] - width / 2, "received_bps": rate}))
-        receives.plot(
-            whole[1:] - width / 2, total / 1e6, label="session (1 + 4)", color="#222222", linestyle=(0, (4, 2))
-        )
+        receives.plot(whole[1:] - width / 2, total / 1e6, label="session (1 + 4)", color="#222222", linestyle=DASHED)
         data.append(pl.DataFrame({"flow": "session", "time_s": whole[1:] - width / 2, "received_bps": total}))
         beyond_start = max(np.nanmax(np.array(row["series"][name][2], float)[10:]) for name in FLOWS)
         sends.set_ylabel("Sends (Mbit/s)")
@@ -238,11 +236,9 @@ def ratios(about: dict[str, Any], found: dict[tuple[str, str], list[dict[str, An
                 axes.errorbar([index], [mean.value], [[mean.half_width]], marker="D", markersize=5, color=colour, capsize=4,
                               linestyle="none", label=f"{index + 1}: {control}")  # fmt: skip
                 data.append(pl.DataFrame({"experiment": experiment, "control": control, "ratio": values}))
-            for value, style in ((1.0, (0, (4, 2))), (2.0, (0, (1, 1)))):
-                (line,) = axes.plot(
-                    [-0.6, len(controls) - 0.4], [value, value], color="#666666", linewidth=0.8, linestyle=style
-                )
-                chart.name("one flow" if value == 1 else "two flows", line)
+            for value, style in ((1.0, DASHED), (2.0, DOTTED)):
+                axes.plot([-0.6, len(controls) - 0.4], [value, value], color="#666666", linewidth=0.9, linestyle=style,
+                          label="what one flow takes" if value == 1 else "what two take")  # fmt: skip
             axes.set_xlim(-0.6, len(controls) - 0.4)
             axes.set_xticks(range(len(controls)), [str(k + 1) for k in range(len(controls))])
             axes.set_ylim(0)

@@ -280,10 +280,11 @@ def lossy(rows: list[Row], rtt: int, on: str) -> Figure:
             loss, style = [row.about["loss"] * 100 for row in part], look(index)
             axes.plot(loss, [row.means[0] for row in part], color=style["color"], linewidth=1)
             axes.errorbar(loss, [row.means[1] for row in part], [deviation(row.ours) for row in part], color=style["color"],
-                          marker="osD^"[index], markersize=4, linestyle="none", elinewidth=0.8, capsize=2, label=law)  # fmt: skip
+                          marker="osD^"[index], markersize=4, linestyle="none", elinewidth=0.8, capsize=2, label=f"here, {law}")  # fmt: skip
         axes.set_xlabel("Loss (%)")
         axes.set_ylabel("Goodput (Mbit/s)")
-        chart.legend_below()
+        axes.set_ylim(0)  # a deviation may be more than its mean
+        chart.legend_below(key={"Linux 6.18": "-"})
     data = pl.DataFrame(
         [{**row.about, "kernel": row.means[0], "here": row.means[1], "sd": deviation(row.ours)} for row in of]
     )

@@ -306,7 +306,7 @@ def figure(context: Context, runs: dict[Key, list[float]], part: str) -> Figure:
                 )
                 if not points:
                     continue
-                estimates = [stats.mean(v, bounds=(0, math.inf)) for _, v in points]
+                estimates = [stats.mean(v, bounds=(0, 10)) for _, v in points]  # what the link carries
                 x, y = [p for p, _ in points], [e.value for e in estimates]
                 ends = np.nan_to_num([[e.value - e.low for e in estimates], [e.high - e.value for e in estimates]])
                 axes.errorbar(x, y, yerr=ends, **look(index), marker=MARKS[index], ms=4, capsize=2, label=endpoint)
@@ -315,7 +315,7 @@ def figure(context: Context, runs: dict[Key, list[float]], part: str) -> Figure:
                 x = about["full"]["data"]
                 axes.plot(x, [formula(about, p) for p in x], color="#888888", ls="--", lw=1, label=f"{MODEL} (Padhye)")
             theirs = printed.filter((pl.col("part") == part) & (pl.col("law") == law) & (pl.col("setup") == "C"))
-            axes.plot(theirs["loss_percent"], theirs["value_mbps"], "k*", ms=8, label="thesis")
+            axes.plot(theirs["loss_percent"], theirs["value_mbps"], "k*", ms=8, clip_on=False, zorder=5, label="thesis")
             axes.set_title(law)
             axes.set_xlabel(f"{'Data' if part == 'data' else 'ACKs'} lost (%)")
             axes.set_ylim(0, 10)

@@ -707,6 +707,10 @@ def panels(about: dict[str, Any], chain: pl.DataFrame, value: str, label: str) -
                     [e.value for _, e in points],
                     bars([e for _, e in points]),
                     label=law,
+                    marker="osD^"[i],
+                    ms=3.5,
+                    capsize=2,
+                    elinewidth=0.8,
                     **look(i),
                 )
             axes.set_xscale("log", base=2)
@@ -733,8 +737,13 @@ def level_chart(of: pl.DataFrame) -> Chart:
                 [e.value for _, e in points],
                 bars([e for _, e in points]),
                 label=f"{hops} hops",
+                marker="osD^"[i],
+                ms=3.5,
+                capsize=2,
+                elinewidth=0.8,
                 **look(i),
             )
+        axes.set_xticks(sorted(map(int, set(of["variant"]))))
         axes.set_xlabel("Levels")
         axes.set_ylabel("Throughput (kbit/s)")
         axes.set_ylim(bottom=0)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cclab import Scenario, stats
-from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.plots import DASHED, Chart, look, styled
 from cclab.published import Check, Comparison, Context, Figure, Findings, Table
 from cclab.published import judged as judged_claim
 from cclab.results import Result
@@ -376,8 +376,10 @@ def two_flows(rows: list[Row]) -> Figure:
         chart = Chart(7.4, 4.2)
         axes = chart.subplots()
         line = [0.0, 250.0]
-        axes.plot(line, line, color="#888888", linewidth=0.8)
-        axes.fill_between(line, [0.85 * x for x in line], [1.15 * x for x in line], color="#eef0f2", linewidth=0)
+        axes.plot(line, line, color="#888888", linewidth=0.8, label="as there")
+        axes.fill_between(
+            line, [0.85 * x for x in line], [1.15 * x for x in line], color="#e3e6e9", linewidth=0, label="±15 %"
+        )
         for index, (peer, rtt) in enumerate((("ns-2.35", 42), ("ns-2.35", 162), ("ns-3.48", 42))):
             part = [row for row in of if (row.about["peer"], row.about["rtt_ms"]) == (peer, rtt)]
             spread = [row.estimate for row in part]
@@ -386,7 +388,9 @@ def two_flows(rows: list[Row]) -> Figure:
             axes.errorbar([row.theirs for row in part], [row.ours for row in part], half, capsize=2, elinewidth=0.8,
                           label=f"{peer}, {rtt} ms", **marks)  # fmt: skip
         axes.set_xlabel("Goodput of a flow there (Mbit/s)")
-        axes.set_ylabel("Here (Mbit/s)")
+        axes.set_ylabel("Goodput here (Mbit/s)")
+        axes.set_xlim(0)
+        axes.set_ylim(0)
         chart.legend_below()
     n = max(len(row.values) for row in of)
     return Figure(
@@ -406,6 +410,7 @@ def lossy(rows: list[Row], rtt: int, on: str) -> Figure:
         for row in rows
         if (row.about["scenario"], row.about["rtt_ms"], row.about["loss_on"]) == ("w4", rtt, on) and row.law in laws
     ]
+    newreno = any(row.about["agent"] == "TcpNewReno" for row in of)
     with styled():
         chart = Chart(7.4, 3.8)
         panels = chart.subplots(1, len(laws), sharey=True)
@@ -415,14 +420,17 @@ def lossy(rows: list[Row], rtt: int, on: str) -> Figure:
                 for agent in sorted(agents):
                     part = [row for row in of if (row.about["peer"], row.about["agent"]) == (peer, agent)]
                     loss = [row.about["loss"] * 100 for row in part]
-                    dashed = {"linestyle": (0, (3, 2))} if agent == "TcpNewReno" else {}
-                    axes.plot(loss, [row.theirs for row in part], color=look(index)["color"], linewidth=1, **dashed)
+                    dash = DASHED if agent == "TcpNewReno" else "-"
+                    axes.plot(
+                        loss, [row.theirs for row in part], color=look(index)["color"], linewidth=1, linestyle=dash
+                    )
                     axes.plot(loss, [row.ours for row in part], color=look(index)["color"], marker="osD"[index],
-                              markersize=3.5, linestyle="none", label=peer if law == "cubic" else "_")  # fmt: skip
+                              markersize=3.5, linestyle="none", label=f"here, as {peer}" if law == "cubic" else "_")  # fmt: skip
             axes.set_title(title, color="#555555")
             axes.set_xlabel("Loss (%)")
         panels[0].set_ylabel("Goodput (Mbit/s)")
-        chart.legend_below()
+        panels[0].set_ylim(0)
+        chart.legend_below(key={"the peer itself": "-"} | ({"ns-3's TcpNewReno": DASHED} if newreno else {}))
     what = "data" if on == "data" else "ACKs"
     return Figure(
         f"loss-on-{on}-{rtt}-ms",

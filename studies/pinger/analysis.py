@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cclab import Scenario, formulas, stats
-from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.plots import DASHED, DOTTED, Chart, look, styled
 from cclab.published import Check, Comparison, Context, Figure, Findings, Table, compare, judged
 from cclab.results import Result
 
@@ -251,14 +251,14 @@ def over_distance(about: dict[str, Any]) -> Figure:
             rates = predicted(about, p, rtt)
             colour = look(index)["color"]
             axes.plot(km, rates[PADHYE] / 1e6, color=colour, label=f"{100 * p:g} % lost")
-            (line,) = axes.plot(km, rates[MATHIS] / 1e6, color=colour, linestyle=(0, (2, 2)), linewidth=0.9)
+            (line,) = axes.plot(km, rates[MATHIS] / 1e6, color=colour, linestyle=DASHED, linewidth=0.9)
             chart.name(f"{100 * p:g} % lost, Mathis", line)
             data.append(pl.DataFrame({"loss": p, "distance_km": km, "rtt_s": rtt, "padhye_bps": rates[PADHYE],
                                       "mathis_bps": rates[MATHIS]}))  # fmt: skip
         axes.set(xscale="log", yscale="log", xlabel="Distance (km)", ylabel="Throughput (Mbit/s)")
         axes.set_xticks([10, 100, 1000, 10000], ["10", "100", "1,000", "10,000"])
         axes.set_yticks([0.01, 0.1, 1, 10, 100, 1000], ["0.01", "0.1", "1", "10", "100", "1,000"])
-        chart.legend_below()
+        chart.legend_below(key={PADHYE: "-", f"{MATHIS}, C = 1": DASHED})
     return Figure(
         "distance",
         "Throughput over distance",
@@ -291,25 +291,22 @@ def chart_figure(about: dict[str, Any], summary: pl.DataFrame) -> Figure:
                 colour = look(index)["color"]
                 rates = predicted(about, p, rtt)
                 (solid,) = axes.plot(p, rates[PADHYE] / 1e6, color=colour, linewidth=1.1)
-                (dots,) = axes.plot(p, rates[PADHYE_1S] / 1e6, color=colour, linewidth=0.9, linestyle=(0, (1, 1)))
-                (dashes,) = axes.plot(p, rates[MATHIS] / 1e6, color=colour, linewidth=0.9, linestyle=(0, (4, 2)))
+                (dots,) = axes.plot(p, rates[PADHYE_1S] / 1e6, color=colour, linewidth=0.9, linestyle=DOTTED)
+                (dashes,) = axes.plot(p, rates[MATHIS] / 1e6, color=colour, linewidth=0.9, linestyle=DASHED)
                 for line, name in ((solid, PADHYE), (dots, PADHYE_1S), (dashes, MATHIS)):
-                    chart.name(f"{rtt * 1e3:g} ms, {name}", line)
+                    chart.name(f"RTT {rtt * 1e3:g} ms, {name}", line)
                 of = summary.filter((pl.col("endpoint") == endpoint) & (pl.col("rtt_s") == rtt))
                 mean, low, high = (of[c].to_numpy() / 1e6 for c in ("mean", "low", "high"))
                 axes.errorbar(
                     of["p"], mean, [mean - low, high - mean], color=colour, marker=MARKS[index], markersize=4,
-                    linestyle="none", capsize=2, elinewidth=0.8, label=f"{rtt * 1e3:g} ms",
+                    linestyle="none", capsize=2, elinewidth=0.8, label=f"RTT {rtt * 1e3:g} ms",
                 )  # fmt: skip
             axes.set(xscale="log", yscale="log", xlabel="Loss rate")
             axes.set_title(endpoint, color="#555555")
             axes.set_xticks([1e-4, 1e-3, 1e-2, 1e-1], ["0.01 %", "0.1 %", "1 %", "10 %"])
             axes.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
         panels[0].set_ylabel("Throughput (Mbit/s)")
-        named = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
-        for name, dash in ((PADHYE, "-"), (PADHYE_1S, (0, (1, 1))), (f"{MATHIS}, C = 1", (0, (4, 2)))):
-            (named[name],) = panels[0].plot([], [], color="#666666", linestyle=dash, linewidth=1)
-        chart.legend_below(named)
+        chart.legend_below(key={PADHYE: "-", PADHYE_1S: DOTTED, f"{MATHIS}, C = 1": DASHED})
     return Figure(
         "chart",
         "Throughput against loss",
@@ -466,8 +463,9 @@ def validation_figure(about: dict[str, Any], hours: pl.DataFrame) -> Figure:
                     of["predicted"] / 1e6, of["goodput_bps"] / 1e6, linestyle="none", marker=MARKS[index], markersize=3,
                     color=look(index)["color"], alpha=0.7, label=endpoint,
                 )  # fmt: skip
-            (line,) = axes.plot([1e-3, 10], [1e-3, 10], color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
-            chart.name("measured = predicted", line)
+            axes.plot(
+                [1e-3, 10], [1e-3, 10], color="#666666", linewidth=0.8, linestyle=DASHED, label="measured = predicted"
+            )
             axes.set(xscale="log", yscale="log", xlabel="Predicted (Mbit/s)")
             axes.set_title(f"loss {name}", color="#555555")
         panels[0].set_ylabel("Measured (Mbit/s)")

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib.lines import Line2D
 
 from cclab import Scenario, formulas, stats
-from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.plots import DASHED, Chart, look, styled
 from cclab.published import Check, Comparison, Context, Figure, Findings, compare, judged
 from cclab.results import Result
 
@@ -209,11 +208,11 @@ def figure(laws: dict[str, str], periodic: pl.DataFrame, summary: pl.DataFrame) 
             power = asymptotic(law, p)
             for axes in (left, right):
                 (line,) = axes.plot(p, exact, color=colour, linewidth=1.1)
-                (dashes,) = axes.plot(p, power, color=colour, linewidth=0.9, linestyle=(0, (2, 2)))
+                (dashes,) = axes.plot(p, power, color=colour, linewidth=0.9, linestyle=DASHED)
                 chart.name(f"{name}, deterministic", line)
                 chart.name(f"{name}, authors' formula", dashes)
             for axes in (low_left, low_right):
-                (dashes,) = axes.plot(p, power / exact, color=colour, linewidth=0.9, linestyle=(0, (2, 2)))
+                (dashes,) = axes.plot(p, power / exact, color=colour, linewidth=0.9, linestyle=DASHED)
                 chart.name(f"{name}, authors' formula", dashes)
             of = periodic.filter(pl.col("item") == name)
             marks = {"color": colour, "marker": "osD^"[index % 4], "markersize": 4, "linestyle": "none"}
@@ -237,9 +236,7 @@ def figure(laws: dict[str, str], periodic: pl.DataFrame, summary: pl.DataFrame) 
         left.set_ylabel("Mean window (segments)")
         low_left.set_ylabel("Over deterministic")
         handles = {str(line.get_label()): line for line in left.lines if not str(line.get_label()).startswith("_")}
-        handles["deterministic"] = Line2D([], [], color="#666666", linewidth=1.1)
-        handles["authors' formula"] = Line2D([], [], color="#666666", linewidth=0.9, linestyle=(0, (2, 2)))
-        chart.legend_below(handles)
+        chart.legend_below(handles, key={"deterministic": "-", "authors' formula": DASHED})
     data = pl.concat(
         [
             periodic.select("item", pl.lit("periodic").alias("loss"), "p", pl.col("window").alias("mean"), "deterministic",

@@ -109,6 +109,7 @@ def scenario(
     flow = {**common, **about["protocols"][protocol], "label": protocol}
     flows = [flow]
     kind = "basic bottleneck"
+    (ack,) = (ack for ack, packets in about["acks"].items() if packets == every)
     if reverse is not None:
         other, buffer = reverse
         kind = f"traffic on the reverse link: {other}, {buffer}"
@@ -119,7 +120,7 @@ def scenario(
         kind = "asymmetric links"
     return Scenario.from_dict(
         {
-            "name": f"{protocol}, {kind}",
+            "name": f"{protocol}, {ack}, {kind}",
             **about["basic"],
             "network": {**about["basic"]["network"], **(network or {})},
             "flows": flows,
@@ -588,11 +589,11 @@ def answer(table: dict[Reading, dict[str, float]], ack: str) -> str:
     of = {name: run for (name, which), run in table.items() if which == ack}
     delay = {name: run["mean delay"] for name, run in of.items()}
     busy = min(run["busy"] for run in of.values())
+    always = "all the time" if busy > 0.9995 else f"at least {100 * busy:.1f} % of the time"
     again = sum(run["retransmitted"] for name, run in of.items() if name != "Reno")
     low, middle, high = (delay[f"Santa Cruz n={n}"] for n in ("1.5", "3", "5"))
     return (
-        f"With {ack} no protocol keeps the link busy for less than {100 * min(busy, 1):.1f} % of the time after the start. Reno holds {delay['Reno']:.1f} ms of one-way "
-        f"delay, of which 46.9 ms are the path's; Santa Cruz {low:.1f}, {middle:.1f} and {high:.1f} ms at n = 1.5, 3 and 5, Vegas "
+        f"With {ack} every protocol keeps the link busy {always} after the start. Reno holds {delay['Reno']:.1f} ms of one-way delay, of which 46.9 ms are the path's; Santa Cruz {low:.1f}, {middle:.1f} and {high:.1f} ms at n = 1.5, 3 and 5, Vegas "
         f"{delay['Vegas (1,3)']:.1f} ms; these four retransmit {again:.0f} packets between them. "
         + given(
             busy > 0.99 and low < middle < high < delay["Reno"],

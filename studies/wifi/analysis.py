@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cclab import Scenario, stats
-from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.plots import DASHED, Chart, look, styled
 from cclab.published import Check, Comparison, Context, Figure, Findings, Table, compare, judged
 from cclab.results import Result
 from cclab.theory import wireless
@@ -326,13 +326,13 @@ def anomaly_figure(context: Context, runs: Runs) -> Figure:
             estimates(axes, counts, found, 1e6, index, linestyle="none", label=f"one at {slow} Mbit/s")
             lines = [[wireless.heusse_bps(n, PACKET, b(11), b(slow)) / 1e6 for n in grid],
                      [wireless.cell_bps([b(11)] * (n - 1) + [b(slow)], PACKET) / 1e6 for n in grid]]  # fmt: skip
-            for line, style in zip(lines, ((0, (4, 2)), "solid"), strict=True):
+            for line, style in zip(lines, (DASHED, "-"), strict=True):
                 axes.plot(grid, line, color=look(index)["color"], linewidth=0.9, linestyle=style, label="_")
             made += [(n, slow, e.value, e.low, e.high) for n, e in zip(counts, found, strict=True)]
         axes.set_xlabel("Stations, the others at 11 Mbit/s")
         axes.set_ylabel("Each gets (Mbit/s)")
         axes.set_ylim(bottom=0)
-        chart.legend_below()
+        chart.legend_below(key={"Bianchi, several rates": "-", "Heusse et al.": DASHED})
     caption = (f"Uploads without pause, 802.11b, packets of 1500 bytes. Marks: mean over stations and n = {len(runs['anomaly', counts[0], 1])} "
                "runs with 95 % intervals. Solid: Bianchi with several rates; dashed: Heusse et al.")  # fmt: skip
     data = pl.DataFrame(made, schema=["stations", "slow_mbps", "each_bps", "low", "high"], orient="row")

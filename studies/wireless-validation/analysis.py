@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cclab import Scenario, stats
-from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.plots import DASHED, Chart, look, styled
 from cclab.published import Check, Comparison, Context, Figure, Findings, Table, compare, judged
 from cclab.results import Result
 from cclab.theory import wireless
@@ -412,15 +412,18 @@ def saturation_figure(context: Context, runs: Runs) -> Figure:
             formula = [wireless.saturation_bps(n, 1000, phy) / 1e3 for n in STATIONS]
             theirs = [row["ns2_kbps"] for row in ns2 if row["access"] == access]
             ours = [mean(runs["saturation", access, 1000, n]) for n in STATIONS]
-            axes.plot(STATIONS, formula, color=colour, linewidth=1, label=f"{name}: Bianchi")
-            axes.plot(STATIONS, theirs, color=colour, linestyle=(0, (3, 2)), linewidth=1, label="ns-2.35")
-            axes.plot(STATIONS, ours, color=colour, marker="os"[index], markersize=4, linestyle="none", label="ours")
+            for line, dash, of in ((formula, "-", "Bianchi"), (theirs, DASHED, "ns-2.35")):
+                chart.name(f"{name}, {of}", *axes.plot(STATIONS, line, color=colour, linestyle=dash, linewidth=1))
+            axes.plot(
+                STATIONS, ours, color=colour, marker="os"[index], markersize=4, linestyle="none", label=f"{name}, ours"
+            )
             made += zip([access] * 6, STATIONS, formula, theirs, ours, strict=True)
         axes.set_xscale("log", base=2)
         axes.set_xticks(STATIONS, [str(n) for n in STATIONS])
         axes.set_xlabel("Stations")
         axes.set_ylabel("Throughput (kbit/s)")
-        chart.legend_below()
+        axes.set_ylim(0)
+        chart.legend_below(key={"Bianchi": "-", "ns-2.35": DASHED})
     n = len(runs["saturation", "basic", 1000, 1])
     data = pl.DataFrame(made, schema=["access", "stations", "bianchi_kbps", "ns2_kbps", "ours_kbps"], orient="row")
     caption = f"1000 bytes, 2 Mbit/s. Ours: means of n = {n} runs; their intervals are in the table."
@@ -439,18 +442,19 @@ def tcp_figure(context: Context, runs: Runs) -> Figure:
                 of = [row for row in of if ("tcp", law, window, row["hops"]) in runs]
                 ours = [stats.mean(totals(runs["tcp", law, window, row["hops"]])) for row in of]
                 hops, colour = [row["hops"] for row in of], look(index)["color"]
-                label = f"window {window}" if law == "Sack" else "_"
+                label = f"ours, window {window}" if law == "Sack" else "_"
                 axes.plot(hops, [row["goodput_kbps_mean"] for row in of], color=colour, linewidth=1)
                 axes.errorbar(hops, [x.value for x in ours], [x.half_width for x in ours], color=colour, marker="osD"[index],
-                              markersize=3.5, linestyle="none", label=label)  # fmt: skip
+                              markersize=3.5, linestyle="none", elinewidth=0.8, capsize=2, label=label)  # fmt: skip
                 made += [(law, window, row["hops"], row["goodput_kbps_mean"], x.value, x.low, x.high)
                          for row, x in zip(of, ours, strict=True)]  # fmt: skip
                 n = ours[0].n
             axes.set_title(law, color="#555555")
             axes.set_xlabel("Hops")
-            axes.set_ylim(bottom=0)
+            axes.set_xticks(hops)
         panels[0].set_ylabel("Goodput (kbit/s)")
-        chart.legend_below()
+        panels[0].set_ylim(bottom=0)  # of all panels, once all is drawn
+        chart.legend_below(key={"ns-2.35": "-"})
     schema = ["law", "window", "hops", "ns2_kbps", "ours_kbps", "low", "high"]
     caption = f"Lines: ns-2.35, means of 20 runs. Marks: ours, means of n = {n} runs with 95 % intervals."
     return Figure("tcp", "TCP over a chain", caption, chart, pl.DataFrame(made, schema=schema, orient="row"))

@@ -110,6 +110,15 @@ def test_zero_agrees_with_zero() -> None:
     assert one(flows(f=[1, 1, 1]), flows(f=[0, 0, 0])).verdict == "differs"
 
 
+def test_round_off_is_no_difference() -> None:
+    """0.1 + 0.2 and 0.3 are 5.6·10⁻¹⁷ apart, which is the arithmetic's."""
+    one = comparison.judge([0.1 + 0.2], [0.3])
+    assert (one.difference.value, one.verdict) == (0.0, "agrees")
+    pairs = comparison.judge([0.1 + 0.2, 1.1 + 2.2, 5.0], [0.3, 3.3, 5.0], paired=True)
+    assert (pairs.difference.value, pairs.difference.low, pairs.difference.high) == (0.0, 0.0, 0.0)
+    assert comparison.judge([0.3 + 1e-9], [0.3]).difference.value == pytest.approx(1e-9)
+
+
 def test_what_only_one_has_is_told() -> None:
     found = compare(side("a", flows(f=[1, 1], g=[1, 1])), side("b", flows(f=[1, 1])), ["goodput"])
     assert found.left_out == ["only a has goodput of 1 of its flows: g"]

@@ -5,8 +5,10 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.lines import Line2D
 
 from cclab import ResultError, Scenario, plots
+from cclab.analysis.plots import DASHED, Chart, styled
 
 UNITS = {"cwnd": "(kB)", "throughput": "(Mbit/s)", "rtt": "(ms)", "queue": "(packets waiting)"}
 
@@ -181,6 +183,20 @@ def test_formulas_as_reference_lines(result):
     assert rising.get_ydata() == pytest.approx(5 + rising.get_xdata())
     assert axes.get_xlim() == result.plot.throughput().axes[0].get_xlim()
     assert {"capacity", "half of it, rising"} <= {one["name"] for one in chart.series()["series"]}
+
+
+def test_the_legend_keeps_marks_and_says_what_dashes_mean():
+    with styled():
+        chart = Chart()
+        axes = chart.subplots()
+        axes.errorbar([1, 2], [3, 4], [0.5, 0.5], marker="s", label="measured")
+        chart.legend_below(key={"by the formula": DASHED})
+    chart.reference({"capacity": 10.0})
+    (legend,) = chart.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["measured", "by the formula", "capacity"]
+    marks = [line.get_marker() for line in legend.findobj(Line2D)]
+    assert "s" in marks
+    assert "--" in [line.get_linestyle() for line in legend.findobj(Line2D)]
 
 
 def test_the_queue_of_a_short_transfer_ends_with_it():

@@ -6,8 +6,10 @@ import re
 import shutil
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote
 
 import pytest
 from markdown import markdown
@@ -55,6 +57,22 @@ def test_the_site_needs_no_network(site):
     found = {tag for page in site.rglob("*.html") for tag in loads.findall(page.read_text())}
     assert [tag for tag in found if 'rel="canonical"' not in tag] == []
     assert not any("@import" in css.read_text() for css in site.rglob("*.css"))
+
+
+def test_every_link_leads_somewhere(site):
+    pages = {page: page.read_text() for page in site.rglob("*.html") if page.name != "404.html"}
+    anchors = {page: set(re.findall(r'\bid="?([^" >]+)', text)) for page, text in pages.items()}
+    nowhere, links = [], 0
+    for page, text in pages.items():
+        for target in set(re.findall(r'<(?:a|link|img|script)\b[^>]*?\b(?:href|src)="(?![a-z]+:)([^"]*)"', text)):
+            path, _, anchor = unquote(unescape(target)).partition("#")
+            to = (page.parent / path).resolve() if path else page
+            to = to / "index.html" if to.is_dir() else to
+            links += 1
+            if not to.is_file() or (anchor and to in pages and anchor not in anchors[to]):
+                nowhere.append(f"{page.relative_to(site)}: {target}")
+    assert nowhere == []
+    assert links > 10_000
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian package chromium)")

@@ -41,6 +41,8 @@ WIDTH_IN = 5.0
 """Of a figure with one panel: on a telephone, 370 px wide, its text of 9 points has 9 px."""
 # Okabe & Ito, Color Universal Design (2008), without the yellow that vanishes on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+DASHED: Any = (0, (4, 2))
+DOTTED: Any = (0, (1, 1))
 _DASHES = ("-", (0, (6, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -128,17 +130,18 @@ class Chart(Figure):
         path.parent.mkdir(parents=True, exist_ok=True)
         folders.write_bytes(path, self._render(kind))
 
-    def legend_below(self, named: dict[str, Any] | None = None, title: str | None = None) -> None:
+    def legend_below(
+        self, named: dict[str, Any] | None = None, title: str | None = None, key: Mapping[str, Any] | None = None
+    ) -> None:
         """One legend for all axes, below them.
 
         Args:
             named: What is drawn, by name; `None` takes the labels of the axes, where one that begins with _ is hidden.
             title: What the names are values of.
+            key: Styles of lines that mean the same in every colour, by what they mean: they come last, in grey.
         """
-        if named is None:
-            named = {}
-            for axes in self.axes:
-                named |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        named = self._labelled() if named is None else dict(named)
+        named |= {name: Line2D([], [], color="#666666", linestyle=line) for name, line in (key or {}).items()}
         if named:
             for columns in range(min(len(named), 4), 0, -1):  # as many as there is room for
                 made = self.legend(
@@ -153,6 +156,13 @@ class Chart(Figure):
                 size /= max(over, 1.02)
                 for text in made.get_texts():
                     text.set_fontsize(size)
+
+    def _labelled(self) -> dict[str, Any]:
+        """What has a label, by it."""
+        named: dict[str, Any] = {}
+        for axes in self.axes:
+            named |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        return named
 
     def _over(self, legend: Any) -> float:
         """How wide a legend is, relative to the room."""
@@ -175,6 +185,7 @@ class Chart(Figure):
         for old in self.legends:
             title = old.get_title().get_text() or None
             named |= {t.get_text(): h for t, h in zip(old.get_texts(), old.legend_handles, strict=True)}
+        named |= {name: whole for name, whole in self._labelled().items() if name in named}  # with marks and bars
         with styled():
             for number, (name, y) in enumerate(lines.items()):
                 shown = np.broadcast_to(np.asarray(y(x) if callable(y) else y, float), x.shape)

@@ -261,7 +261,9 @@ def write_versus(answer: Answer, folder: Path) -> Path:
         row[0] = row[0] or above[0]
     one = f"One run (n = 1, seed {answer.study.seeds[0]}), so there is no interval."
     drawn, over_time = answer.figures(), list(answer.over_time())
-    told = captions.OF_LAWS | {f"throughput-{i}": (f"Over time: {mix}", one) for i, mix in enumerate(over_time)}
+    n = len(answer.study.seeds)
+    told = {name: (title, text.format(n=n)) for name, (title, text) in captions.OF_LAWS.items()}
+    told |= {f"throughput-{i}": (f"Over time: {mix}", one) for i, mix in enumerate(over_time)}
     charts = [(name, *told[name], chart) for name, chart in drawn.items()]
     page = _render(
         "versus.html.j2", title=f"{question.a} or {question.b}?", answer=answer, question=question, rows=rows,

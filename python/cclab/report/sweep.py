@@ -106,4 +106,5 @@ def charts(
         of = figures(flows, [*study.parameters, FLOW], [OF_FLOWS, SHARE])
         made += [(f"flows-{name}", title, each, chart, data) for name, title, chart, data in of]
     further = study.plot.all()
-    return [*made, *((name, *told, further[name], None) for name, told in OF_SWEEPS.items() if name in further)]
+    told = {name: (title, text.format(n=n)) for name, (title, text) in OF_SWEEPS.items() if name in further}
+    return [*made, *((name, *words, further[name], None) for name, words in told.items())]
