@@ -82,7 +82,9 @@ def test_a_fetch_takes_as_long_as_the_rate_says(tmp_path):
     assert reverse["utilisation"] <= 1.01
     assert len(result.rows("link_samples")) > 10
     assert max(row["delivered_bytes"] for row in result.rows("samples")) == back["delivered_bytes"]
-    assert write_report(tmp_path / "r").exists()
+    page = write_report(tmp_path / "r").read_text()
+    assert "<h3>Congestion window" not in page  # a program's connections tell of none
+    assert "cclab emulate scenario.toml --seed 1 -- COMMAND" in page
 
 
 @needs_hosts

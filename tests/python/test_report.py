@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+import cclab
 from cclab import report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -96,6 +97,15 @@ def test_figures_have_names_captions_and_n(page):
 
 def test_how_to_run_it_again(page):
     assert "cclab run scenario.toml --seed 7" in page.read_text()
+
+
+def test_formulas_have_no_seed(tmp_path):
+    given = {"network": {"rate": "10 Mbit/s", "rtt": "40 ms", "loss": {"data": "1%"}}, "flows": [{"cc": "reno"}]}
+    cclab.Scenario.from_dict({"duration": "60 s", **given}).run(backend="model").save(tmp_path / "r")
+    text = report.write_report(tmp_path / "r").read_text()
+    assert "1 flow, 60 s by closed formulas.</p>" in text
+    assert "no seed changes these means" in text
+    assert "another seed" not in text
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian package chromium)")

@@ -745,7 +745,9 @@ class Plots:
         """Every figure for which there are samples, by name."""
         charts: dict[str, Chart] = {}
         if self._result.samples.height:
-            charts |= {"cwnd": self.cwnd(), "throughput": self.throughput(), "rtt": self.rtt()}
+            if self._result.samples["cwnd_bytes"].is_finite().any():  # a program's connections tell of none
+                charts["cwnd"] = self.cwnd()
+            charts |= {"throughput": self.throughput(), "rtt": self.rtt()}
         if self._result.link_samples.height:
             charts["queue"] = self.queue()
         if self._result.frames.height:

@@ -86,6 +86,12 @@ def _run_page(folder: Path) -> str:
         "transmissions": "A bar is a frame on the air, in the row of its sender; a thin line leads to its receiver. "
         "An RTS without a cross and without an answer was heard by a station that others kept quiet.",
     }
+    emulated = result.backend == "live" and set(result.flows["cc"]) == {"any"}
+    if emulated:
+        captions |= {
+            "throughput": "Payload of the packets that the links handed over, copies and what was sent again included.",
+            "rtt": "The latest delay each way, added up: one line for both directions.",
+        }
     titles = {
         "cwnd": "Congestion window", "throughput": "Goodput", "rtt": "Round-trip time", "queue": "Queue",
         "map": "Stations and routes", "transmissions": "Who sends when",
@@ -105,6 +111,7 @@ def _run_page(folder: Path) -> str:
     return _render(
         "run.html.j2",
         kernel=kernel,
+        emulated=emulated,
         result=result,
         early=early,
         tables=run.tables(result),

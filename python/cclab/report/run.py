@@ -40,12 +40,17 @@ _SESSIONS: Columns = {
     "|Arrived twice (kB)": _of("duplicate_bytes", 1e-3),
     "|Sent again (kB)": lambda s: number((s["reinjected_bytes"] + s["opportunistic_bytes"]) / 1e3),
     "|Reordering mean (ms)": _of("reorder_mean_s", 1e3),
-    "|p99 (ms)": _of("reorder_p99_s", 1e3),
+    "|Reordering p99 (ms)": _of("reorder_p99_s", 1e3),
     "|Buffer mean (kB)": _of("buffer_mean_bytes", 1e-3),
     "|Buffer max (kB)": _of("buffer_max_bytes", 1e-3),
     "|Longest stall (s)": _of("stall_max_s"),
     "|Aggregation benefit": _of("aggregation_benefit"),
 }
+# Headings of a terminal that go on from the one before; a telephone shows each with its own cell alone.
+_WHOLE = {
+    "": "Direction", "|carried": "|Load carried", "|completed": "|Connections completed",
+    **{f"|{q}": f"|Completed after, {q} (ms)" for q in ("p50", "p95", "p99")},
+}  # fmt: skip
 _COMPLETED: Columns = {"|Completed after (s)": _of("fct_s")}
 _LINKS: Columns = {
     "Link": lambda k: k["name"],
@@ -71,7 +76,8 @@ def tables(result: Result) -> dict[str, tuple[list[str], list[list[str]]]]:
     }
     for name, table in (("applications", console.application_table), ("background", console.background_table)):
         if result.rows(name):
-            found[name] = console.headings_and_rows(table(result))
+            headings, rows = console.headings_and_rows(table(result))
+            found[name] = [_WHOLE.get(heading, heading) for heading in headings], rows
     return found
 
 
