@@ -366,6 +366,17 @@ def chart_checks(about: dict[str, Any], summary: pl.DataFrame) -> list[Check]:
                 f"with T0 = 1 s {_off(lossy, PADHYE_1S):.2f}, Mathis {_off(lossy, MATHIS):.2f}.",
             )
         )
+        over = [
+            stats.Estimate(mean, low, high, n).below(rate)
+            for mean, low, high, n, rate in of.select("mean", "low", "high", "n", MATHIS).iter_rows()
+        ]
+        checks.append(
+            judged(
+                f"{endpoint}: Mathis' rate with C = 1 is an upper bound (Rate ≤ MSS / (RTT √p))",
+                over,
+                f"Simulated over formula: {float((of['mean'] / of[MATHIS]).min()):.2f} to {float((of['mean'] / of[MATHIS]).max()):.2f}.",  # type: ignore[arg-type]
+            )
+        )
         for name in (MATHIS, PADHYE, PADHYE_1S):
             slack = about["tolerance"]["formula"]
             verdicts = [
@@ -514,5 +525,6 @@ def method(context: Context) -> list[str]:
         "The page names neither; both are shown.",
         f"Chart: runs of {plan['events']} losses, 60 to {plan['longest']} s, after {SETTLE:g} s left out; n = {plan['seeds']} seeds, which draw the losses.",
         f"Formulas: Mathis with C = 1; Padhye in full (b = {of['b']}, T0 = {of['t0_s']:g} s as on the page, and {of['rto_min_s']:g} s, the timer's floor), "
-        "with the bracket where the paper has it.",
+        "with the bracket where the paper has it. Its model takes the rest of a round for lost with the first packet; here each packet is lost by itself, "
+        "at the rate that pings would show, which is what the page feeds to both formulas.",
     ]
