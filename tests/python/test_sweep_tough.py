@@ -261,7 +261,9 @@ def test_only_a_run_is_stopped_and_never_the_pool_whose_thread_it_has(monkeypatc
     stopped = 0
     try:
         with executors.threads(4) as pool:
-            for _ in range(40):
+            for turn in range(2000):
+                if turn >= 40 and stopped:
+                    break
                 tasks = [pool.submit(of._in_thread, [n % 60]) for n in range(50)]
                 until = time.monotonic() + 60
                 while not all(task.done() for task in tasks) and time.monotonic() < until:

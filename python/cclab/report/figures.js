@@ -26,6 +26,7 @@ for (const plot of document.querySelectorAll("[data-series]")) {
   const at = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
   const forget = () => {
     tip.hidden = true;
+    tip.textContent = "";
     mark.setAttribute("visibility", "hidden");
   };
 
