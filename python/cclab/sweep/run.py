@@ -18,7 +18,6 @@ from concurrent.futures import (
 )
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import repeat
 from pathlib import Path
 from typing import Protocol
 
@@ -158,7 +157,8 @@ class Runner:
         self._costs = Costs(work)
         self._shares: dict[str, float] = {}  # of runs under way in threads
         self._stop = threading.Event()
-        self._threads: set[int] = set()  # that are at a run
+        self._threads: dict[int, bool] = {}  # that are at a run, and whether they were asked to stop
+        self._asking = threading.Lock()
         self._done: set[str] = set()
         self._failed: set[str] = set()
         self._again: set[str] = set()  # failed before, and wanted again
@@ -310,13 +310,19 @@ class Runner:
 
     def _in_thread(self, jobs: Sequence[Job]) -> list[Outcome]:
         thread = threading.get_ident()
-        self._threads.add(thread)
+        self._threads[thread] = False
         try:
             return run_jobs(jobs, self._share)
         finally:
-            # What was asked of this thread and not seen yet must not be seen by the pool, whose thread it is. Without a
-            # lock: to be stopped while one is taken would leave it taken.
-            self._threads.discard(thread)
+            try:
+                self._leave(thread)
+            except Stopped:  # it came just now, and there is no other
+                self._leave(thread)
+
+    def _leave(self, thread: int) -> None:
+        """What was asked of this thread and not seen yet must not be seen by the pool, whose thread it is."""
+        with self._asking:
+            self._threads.pop(thread, None)
             _ASK(ctypes.c_ulong(thread), None)
 
     def _end_threads(self) -> None:
@@ -327,8 +333,12 @@ class Runner:
             wait(running, _STOPPING)
 
     def _ask_threads(self) -> None:
-        # No step of Python's lies between looking who is at a run and asking, so nobody who has left it is asked.
-        deque(map(_ASK, map(ctypes.c_ulong, self._threads), repeat(ctypes.py_object(Stopped))), maxlen=0)
+        """Have each thread that is at a run stopped, once."""
+        for thread in list(self._threads):
+            with self._asking:
+                if self._threads.get(thread) is False:
+                    self._threads[thread] = True
+                    _ASK(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
 
     def _share(self, key: str, done: float) -> None:
         if self._stop.is_set():
