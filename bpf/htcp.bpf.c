@@ -8,8 +8,9 @@
  * off that before the last one. Where Linux's H-TCP has rules of its own, this has those, as the simulator's `variant = "linux"`:
  * whole factors, scaled by RTTmin/100 ms within 1/10 ... 2; one segment at a time, when the segments acknowledged since the last
  * step reach W/alpha, and the ACK that finds them so counts for no other; D from the end of the recovery; beta adapts from the
- * second steady loss on and above 10 ms; RTTmax rises by 20 ms at most and forgets 5 % of the queue at a loss. There is no
- * floating point here: alpha and beta are in 128ths, D in ms.
+ * second steady loss on and above 10 ms; RTTmax rises by 20 ms at most and forgets 5 % of the queue at a loss. An undo brings
+ * back D alone: the kernel asks for the threshold, which changes the rest, before it tells of the phase. There is no floating
+ * point here: alpha and beta are in 128ths, D in ms.
  */
 #include "tcp.h"
 
@@ -178,7 +179,7 @@ __u32 BPF_PROG(undo_cwnd, struct sock *sk)
 
 	if (law->prior_since) {
 		law->since = law->prior_since;
-		law->max_rtt = law->prior_max_rtt;
+		law->max_rtt = max(law->max_rtt, law->prior_max_rtt);
 		law->before = law->prior_before;
 		law->prior_since = 0;
 	}

@@ -306,7 +306,7 @@ def figure(context: Context, runs: dict[Key, list[float]], part: str) -> Figure:
                 )
                 if not points:
                     continue
-                estimates = [stats.mean(v, bounds=(0, 10)) for _, v in points]  # what the link carries
+                estimates = [stats.mean(v, bounds=(0, 10)) for _, v in points]  # the rate of the link
                 x, y = [p for p, _ in points], [e.value for e in estimates]
                 ends = np.nan_to_num([[e.value - e.low for e in estimates], [e.high - e.value for e in estimates]])
                 axes.errorbar(x, y, yerr=ends, **look(index), marker=MARKS[index], ms=4, capsize=2, label=endpoint)
@@ -330,6 +330,7 @@ def figure(context: Context, runs: dict[Key, list[float]], part: str) -> Figure:
 def beside(context: Context, runs: dict[Key, list[float]]) -> list[Table]:
     """Set-up C as the thesis printed it: formula, simulator and kernel beside it."""
     about, printed, made = context.about, published(context), []
+    n = about["quick" if context.quick else "full"]
     for part in (part for part in ("data", "ack") if part in context.parts):
         rows = []
         for law in about["laws"]:
@@ -351,7 +352,10 @@ def beside(context: Context, runs: dict[Key, list[float]]) -> list[Table]:
         what = "data" if part == "data" else "ACKs"
         made.append(
             Table(
-                f"beside-{part}", f"Beside each other: {what} lost", "Goodput in Mbit/s, set-up C.", pl.DataFrame(rows)
+                f"beside-{part}",
+                f"Beside each other: {what} lost",
+                f"Goodput in Mbit/s, set-up C: means of n = {n['seeds']} runs (kernel: {n['kernel']}); intervals are in the figure and in every mean.",
+                pl.DataFrame(rows),
             )
         )
     return made
