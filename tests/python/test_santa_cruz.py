@@ -51,3 +51,20 @@ def test_the_study_as_published(tmp_path):
     assert [f["name"] for f in found["figures"][:2]] == ["figure-9", "figure-10"]
     text = json.dumps(found, ensure_ascii=False)
     assert "No longer borne out" not in text
+    # which rows take the delay of another for theirs, by the printed numbers and by ours
+    given = {"of those printed": {name: printed for name, (printed, _) in DELAY.items()}}
+    for ack in ("an ACK for each", "an ACK for two"):
+        given[f"Of ours with {ack}"] = {name: of[f"{name}, {ack}"] for name in DELAY}
+    for whose, delays in given.items():
+        said = text.partition(f"{whose}, ")[2].partition(". ")[0]
+        pairs = {
+            (row, other)
+            for row, _, rest in (part.partition(" that of ") for part in said.split("; "))
+            for other in rest.split(" and ")
+        }
+        assert pairs == {
+            (row, other)
+            for row, (printed, tolerance) in DELAY.items()
+            for other, delay in delays.items()
+            if row != other and printed * (1 - tolerance) <= delay <= printed * (1 + tolerance)
+        }, said
