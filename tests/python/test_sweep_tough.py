@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -255,7 +254,7 @@ def test_a_slow_law_does_not_keep_anybody_from_stopping(processes, tmp_path, bod
 def test_only_a_run_is_stopped_and_never_the_pool_whose_thread_it_has(monkeypatch, caplog):
     """Threads that are asked to stop just when their runs end: each run ends or is stopped, and the pool lives on."""
     of = Sweep.__new__(Sweep)
-    of._threads, of._asking = {}, threading.Lock()
+    of._threads, of._asking = {}, False
     monkeypatch.setattr("cclab.sweep.run.run_jobs", lambda jobs, _: [sum(range(n)) for n in jobs])
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

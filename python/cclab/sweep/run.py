@@ -157,8 +157,8 @@ class Runner:
         self._costs = Costs(work)
         self._shares: dict[str, float] = {}  # of runs under way in threads
         self._stop = threading.Event()
-        self._threads: dict[int, bool] = {}  # that are at a run, and whether they were asked to stop
-        self._asking = threading.Lock()
+        self._threads: dict[int, bool] = {}  # that are at a run and were not asked to stop
+        self._asking = False
         self._done: set[str] = set()
         self._failed: set[str] = set()
         self._again: set[str] = set()  # failed before, and wanted again
@@ -310,19 +310,21 @@ class Runner:
 
     def _in_thread(self, jobs: Sequence[Job]) -> list[Outcome]:
         thread = threading.get_ident()
-        self._threads[thread] = False
+        self._threads[thread] = True
         try:
             return run_jobs(jobs, self._share)
         finally:
-            try:
-                self._leave(thread)
-            except Stopped:  # it came just now, and there is no other
-                self._leave(thread)
+            self._leave(thread)
 
     def _leave(self, thread: int) -> None:
-        """What was asked of this thread and not seen yet must not be seen by the pool, whose thread it is."""
-        with self._asking:
-            self._threads.pop(thread, None)
+        """What was asked of this thread and not seen yet must not be seen by the pool, whose thread it is.
+
+        One `pop` gets the thread, this one or that of `_ask_threads`: either nobody asks it, or it is asked once and
+        stays here until then. Without a lock: `Stopped` may come between any two steps and would leave one taken.
+        """
+        if not self._threads.pop(thread, False):
+            while self._asking:
+                time.sleep(0.001)
             _ASK(ctypes.c_ulong(thread), None)
 
     def _end_threads(self) -> None:
@@ -334,11 +336,13 @@ class Runner:
 
     def _ask_threads(self) -> None:
         """Have each thread that is at a run stopped, once."""
-        for thread in list(self._threads):
-            with self._asking:
-                if self._threads.get(thread) is False:
-                    self._threads[thread] = True
+        self._asking = True
+        try:
+            for thread in list(self._threads):
+                if self._threads.pop(thread, False):
                     _ASK(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
+        finally:
+            self._asking = False
 
     def _share(self, key: str, done: float) -> None:
         if self._stop.is_set():
