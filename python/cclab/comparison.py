@@ -519,7 +519,7 @@ def _numbers(a: Side, b: Side, within: float, deviations: float) -> tuple[list[R
 def _without_round_off(difference: Estimate, x: Sequence[float], y: Sequence[float]) -> Estimate:
     """What is but the arithmetic's, an interval of 4·10⁻¹⁵ about as much, is zero."""
     least = _ROUND_OFF * max((abs(value) for value in (*x, *y) if math.isfinite(value)), default=0.0)
-    value, low, high = (0.0 if abs(x) <= least else x for x in (difference.value, difference.low, difference.high))
+    value, low, high = (0.0 if abs(v) <= least else v for v in (difference.value, difference.low, difference.high))
     return replace(difference, value=value, low=low, high=high)
 
 
