@@ -12,6 +12,7 @@ import re
 import shutil
 import socket
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,19 +27,20 @@ _COUNT = itertools.count()  # folders of one process that are written at once ha
 # Process numbers say who is alive on one machine only.
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 
-_TEMPORARY: list[str] = []
+_PASSING: set[str] = set()  # unfinished and temporary folders that are there
 
 
 def temporary(prefix: str) -> tempfile.TemporaryDirectory[str]:
     """A folder that goes with what holds it, or with the process."""
     folder = tempfile.TemporaryDirectory(prefix=prefix)
-    _TEMPORARY.append(folder.name)
+    _PASSING.add(folder.name)
+    weakref.finalize(folder, _PASSING.discard, folder.name)
     return folder
 
 
-def remove_temporary() -> None:
-    """Remove all of them: for who ends the process in a way that runs nothing else."""
-    for name in _TEMPORARY:
+def remove_passing() -> None:
+    """Remove all unfinished and temporary folders: for who ends the process in a way that runs nothing else."""
+    for name in list(_PASSING):
         shutil.rmtree(name, ignore_errors=True)
 
 
@@ -61,14 +63,15 @@ def whole_folder(place: Path, schema: str, manifest: dict[str, Any], derived: tu
         place.parent.mkdir(parents=True, exist_ok=True)
         _sweep(place)
         partial = place.parent / f".{place.name}.{_HOST}.{os.getpid()}-{next(_COUNT)}.partial"
-        _TEMPORARY.append(str(partial))
         partial.mkdir()
+        _PASSING.add(str(partial))
         try:
             yield partial
             _seal(partial, schema, manifest, derived)
             _move(partial, place)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+            _PASSING.discard(str(partial))
 
 
 @contextlib.contextmanager
@@ -138,7 +141,8 @@ def write_bytes(path: Path, data: bytes | memoryview) -> None:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if path.exists() and not path.is_file():
-        path.write_bytes(data)
+        with errors_name(path):
+            path.write_bytes(data)
         return
     given, path = path, Path(os.path.realpath(path))  # what a link leads to is written, not the link
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
@@ -152,6 +156,13 @@ def write_bytes(path: Path, data: bytes | memoryview) -> None:
         finally:
             with contextlib.suppress(OSError):
                 partial.unlink(missing_ok=True)
+
+
+def a_file(place: Path, to_write: bool = True) -> str:
+    """What to say of a file in the place of a folder that is to be written or read; empty where there is none."""
+    if not place.exists() or place.is_dir():
+        return ""
+    return "is a file, not a folder" + ("; name a folder, or one that is not there yet" if to_write else "")
 
 
 def refuse_foreign(place: Path, schema: str) -> bool:
@@ -169,8 +180,8 @@ def refuse_foreign(place: Path, schema: str) -> bool:
     if not os.path.lexists(place):
         _refuse_unwritable(place)
         return False
-    if not place.is_dir():
-        raise ResultError(f"{place}: is a file, not a folder; name a folder, or one that is not there yet")
+    if wrong := a_file(place):
+        raise ResultError(f"{place}: {wrong}")
     if not any(place.iterdir()):
         return False
     kind = schema.partition("/")[0]
@@ -212,8 +223,8 @@ def _refuse_unwritable(place: Path) -> None:
 def _manifest(place: Path) -> dict[str, Any]:
     if not place.is_dir():
         left = "".join(f"; {path} may hold it" for path, _, kind in _left(place) if kind == "old")
-        if place.exists():
-            raise ResultError(f"{place}: is a file, not a folder")
+        if wrong := a_file(place, to_write=False):
+            raise ResultError(f"{place}: {wrong}")
         raise ResultError(f"{place}: no such folder{left or '; cclab run FILE --out DIR makes one'}")
     try:
         manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))

@@ -367,13 +367,31 @@ def test_means_say_what_they_leave_out(cli, tmp_path):
 
 def test_a_folder_that_is_half_written_goes_with_the_process(tmp_path, monkeypatch):
     """Whatever ends it: Ctrl-C while a module loads runs nothing but this."""
-    monkeypatch.setattr(folders, "_TEMPORARY", [])
+    monkeypatch.setattr(folders, "_PASSING", set())
     with contextlib.suppress(KeyboardInterrupt), folders.whole_folder(tmp_path / "r", "cclab.x/1", {}) as partial:
         assert partial.is_dir()
-        folders.remove_temporary()
+        folders.remove_passing()
         assert not partial.exists()
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_has_gone_is_no_longer_ours_to_remove(tmp_path, monkeypatch):
+    """Its name may be that of somebody else's folder by the end of the process."""
+    monkeypatch.setattr(folders, "_PASSING", set())
+    with folders.whole_folder(tmp_path / "r", "cclab.x/1", {}) as partial, folders.temporary("cclab-x-") as other:
+        pass
+    for name in (partial, Path(other)):
+        assert not name.exists()
+        name.mkdir()
+    folders.remove_passing()
+    for name in (partial, Path(other)):
+        name.rmdir()
+
+
+def test_a_device_that_takes_nothing_is_named():
+    with pytest.raises(OSError, match=r"No space left.*'/dev/full'"):
+        folders.write_bytes(Path("/dev/full"), b"text")
 
 
 def test_a_device_stays_one(tmp_path):

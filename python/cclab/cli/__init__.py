@@ -34,8 +34,9 @@ def main() -> None:
 def _leave_threads(status: Any) -> None:
     """End here if a run of a stopped sweep goes on, in a law that sleeps, say: Python would wait for it.
 
-    Nothing is lost by `os._exit`: what was open or temporary was put away as the exception came past it, and both
-    streams are flushed; what is registered with `atexit` waits for threads and pools or is of libraries.
+    Nothing is lost by `os._exit`: what was open was closed as the exception came past it, and here both streams are
+    flushed and temporary folders removed; what else is registered with `atexit` waits for threads and pools or is of
+    libraries.
     """
     going_on = [thread for thread in threading.enumerate() if thread.name.startswith("cclab-run")]
     for thread in going_on:
@@ -44,7 +45,7 @@ def _leave_threads(status: Any) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         if folders := sys.modules.get("cclab.folders"):
-            folders.remove_temporary()
+            folders.remove_passing()
         os._exit(status if isinstance(status, int) else FAILURE)
 
 

@@ -49,9 +49,11 @@ class NewFolder(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; a file in its place is told before anything runs."""
+        from cclab.folders import a_file
+
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        if path.exists() and not path.is_dir():
-            self.fail(f"{str(path)!r} is a file, not a folder; name a folder, or one that is not there yet", param, ctx)
+        if wrong := a_file(path):
+            self.fail(f"{str(path)!r} {wrong}", param, ctx)
         return path
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cclab.errors import ResultError
-from cclab.folders import errors_name
+from cclab.folders import a_file, errors_name
 from cclab.sweep import database
 from cclab.sweep.database import FILE, MENDING, checksum, damaged
 from cclab.sweep.pack import Row, Shape
@@ -84,13 +84,7 @@ def no_sweep(place: Path) -> ResultError:
     """The error that a folder is not that of a sweep, and which is, or what makes one."""
     if is_store(place / "runs"):  # of two congestion controls
         return ResultError(f"{place}: no {FILE}; the sweep is in {place / 'runs'}")
-    found = (
-        f"no {FILE}; not a sweep"
-        if place.is_dir()
-        else "is a file, not a folder"
-        if place.exists()
-        else "no such folder"
-    )
+    found = f"no {FILE}; not a sweep" if place.is_dir() else a_file(place, to_write=False) or "no such folder"
     return ResultError(f"{place}: {found}; cclab sweep STUDY makes one")
 
 
@@ -347,8 +341,8 @@ def _shapes(connection: sqlite3.Connection, file: Path) -> dict[int, Shape]:
 
 
 def _refuse_foreign(place: Path) -> None:
-    if place.exists() and not place.is_dir():
-        raise ResultError(f"{place}: is a file, not a folder; name a folder, or one that is not there yet")
+    if wrong := a_file(place):
+        raise ResultError(f"{place}: {wrong}")
     if not place.exists() or (place / FILE).is_file():
         return
     _refuse_earlier(place)
