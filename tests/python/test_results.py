@@ -51,7 +51,7 @@ def test_saving_replaces_a_result_and_nothing_else(result, tmp_path):
         with pytest.raises(ResultError, match="holds something"):
             result.save(tmp_path / name)
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ResultError, match="holds something"):
+    with pytest.raises(ResultError, match="is a file, not a folder"):
         result.save(tmp_path / "file")
     assert (tmp_path / "photos" / "cat.jpg").exists()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["empty", "file", "other", "photos", "r"]
