@@ -190,15 +190,14 @@ fn bbr_and_ns3() {
     assert!((flow.cwnd_max_segments - 43.54).abs() < 1.0, "{}", flow.cwnd_max_segments);
     assert!((0.085..0.1108).contains(&flow.owd.mean), "{}", flow.owd.mean);
     // W2: the link is fuller than with ns-3 (0.897), and some percent are lost for ever. How it is shared is chance: Jain's index
-    // of ns-3's run, 0.746, is within two standard deviations of ours.
+    // of ns-3's run is 0.746, and the mean of ours is nearer to it than to equal shares (1) or one flow alone (0.5), each 0.25 away.
     let runs: Vec<RunResult> = (1..=10).map(|seed| w2("bbr", seed)).collect();
     for result in &runs {
         let bottleneck = result.links.row(0);
         assert!((bottleneck.utilisation - 0.98).abs() < 0.02 && bottleneck.drops > 0, "{}", bottleneck.utilisation);
     }
     let jain = runs.iter().map(|result| result.jain).sum::<f64>() / 10.0;
-    let deviation = (runs.iter().map(|result| (result.jain - jain).powi(2)).sum::<f64>() / 9.0).sqrt();
-    assert!((jain - 0.746).abs() < 2.0 * deviation, "{jain} ± {deviation}");
+    assert!((jain - 0.746).abs() < 0.25 / 2.0, "{jain}");
 }
 
 /// BBRv3's states in its signal `state`.
