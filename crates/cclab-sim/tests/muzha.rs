@@ -98,7 +98,6 @@ fn the_floor_is_what_newreno_leaves() {
         muzha / (muzha + newreno)
     };
     let found = [share(0.6), share(0.8), share(0.0)];
-    println!("{found:.3?}");
     assert!((0.15..0.3).contains(&found[0]) && (0.2..0.4).contains(&found[1]), "{found:?}");
     assert!(found[1] > found[0] && found[2] < 0.05, "{found:?}");
 }
