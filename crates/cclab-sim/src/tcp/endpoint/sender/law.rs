@@ -113,7 +113,7 @@ impl Total {
     fn its(self, bytes: u64, units: Units) -> u64 {
         match bytes.checked_sub(self.ours) {
             Some(more) => self.its + units.its(more),
-            None => self.its.saturating_sub(Units::convert(self.ours - bytes, units.before, units.its)),
+            None => self.its.saturating_sub(units.its_before(self.ours - bytes)),
         }
     }
     fn grown(self, bytes: u64, units: Units) -> Total {
@@ -131,9 +131,13 @@ impl Units {
     fn ours(self, bytes: u64) -> u64 {
         Units::convert(bytes, self.its, self.ours)
     }
+    /// What is of the old size.
+    fn its_before(self, bytes: u64) -> u64 {
+        Units::convert(bytes, self.before, self.its)
+    }
     /// What belongs to a packet that left at `sent`.
     fn its_at(self, sent: Time, bytes: u64) -> u64 {
-        Units::convert(bytes, if sent < self.since { self.before } else { self.ours }, self.its)
+        if sent < self.since { self.its_before(bytes) } else { self.its(bytes) }
     }
 }
 
@@ -147,19 +151,21 @@ impl CongestionControl for Resized<'_> {
     fn on_ack(&mut self, ev: &AckEvent) {
         let units = self.units;
         let its = |bytes| units.its(bytes);
+        let newest_sent = ev.newest_sent.unwrap_or(ev.now);
         self.law.on_ack(&AckEvent {
             acked_bytes: its(ev.acked_bytes),
             delivered_bytes: its(ev.delivered_bytes),
             bytes_in_flight: its(ev.bytes_in_flight),
             prior_in_flight: its(ev.prior_in_flight),
-            delivery_rate: ev.delivery_rate.map(|rate| Rate(its(rate.0))),
+            // The sample spans what was delivered since its newest packet left: of a packet of the old size, such packets.
+            delivery_rate: ev.delivery_rate.map(|rate| Rate(units.its_at(newest_sent, rate.0))),
             lost_bytes: its(ev.lost_bytes),
             ce_bytes: its(ev.ce_bytes),
             delivered: units.delivered.its(ev.delivered, units),
             prior_delivered: units.delivered.its(ev.prior_delivered, units),
             lost: units.lost.its(ev.lost, units),
             prior_lost: units.lost.its(ev.prior_lost, units),
-            tx_in_flight: units.its_at(ev.newest_sent.unwrap_or(ev.now), ev.tx_in_flight),
+            tx_in_flight: units.its_at(newest_sent, ev.tx_in_flight),
             ..*ev
         });
     }
@@ -178,7 +184,7 @@ impl CongestionControl for Resized<'_> {
         let units = self.units;
         self.law.on_lost(&LostEvent {
             // What is cut is lost before the totals grow by the new size.
-            bytes: if ev.lost > units.lost.ours { units.its(ev.bytes) } else { units.its_at(Time::ZERO, ev.bytes) },
+            bytes: if ev.lost > units.lost.ours { units.its(ev.bytes) } else { units.its_before(ev.bytes) },
             tx_in_flight: units.its_at(ev.sent, ev.tx_in_flight),
             prior_lost: units.lost.its(ev.prior_lost, units),
             lost: units.lost.its(ev.lost, units),
@@ -292,6 +298,50 @@ mod tests {
             for (round, (a, b)) in windows.iter().zip(rounds_of(size)).enumerate() {
                 assert!((a - b).abs() < 0.05, "round {round} of {size}: {b} segments, {a} without");
             }
+        }
+    }
+
+    /// A flight is in the air when segments shrink: its ACKs show so many of its own segments a second as those before, and the
+    /// first of the new size as many as they are.
+    #[test]
+    fn a_rate_is_of_the_size_that_was_sent() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let (rtt, rate, size) = (Duration::from_millis(50), 10_000_000, 512);
+        let mut law = Law::new(cc::find("bbr").unwrap().make(&Context::new(ITS as u32), &[]).unwrap());
+        let ack = |law: &mut Law, now, sent, rate, prior_delivered, bytes| {
+            let ev = AckEvent {
+                now,
+                acked_bytes: bytes,
+                delivered_bytes: bytes,
+                srtt: rtt,
+                min_rtt: rtt,
+                rtt: Some(rtt),
+                delivery_rate: Some(Rate(rate)),
+                delivered: prior_delivered + bytes,
+                prior_delivered,
+                newest_sent: Some(sent),
+                may_grow: true,
+                ..AckEvent::default()
+            };
+            law.tell(|cc| cc.on_ack(&ev));
+            let mut found = f64::NAN;
+            law.as_dyn().signals(&mut |name, value| {
+                if name == "btl_bw_bps" {
+                    found = value
+                }
+            });
+            found / 10e6
+        };
+        let flight = 10 * ITS;
+        law.tell(|cc| cc.on_established(&EstablishedEvent { now: at(50), srtt: rtt }));
+        let before = ack(&mut law, at(100), at(50), rate, 0, flight);
+        law.resize(at(120), ITS as u32, size, flight, 0);
+        let in_the_air = ack(&mut law, at(150), at(100), rate, flight, flight);
+        // 5 % more segments a second, of the new size.
+        let rate = rate * u64::from(size) * 105 / 100 / ITS;
+        let after = ack(&mut law, at(200), at(150), rate, 2 * flight, 10 * u64::from(size));
+        for (found, expected) in [(before, 1.0), (in_the_air, 1.0), (after, 1.05)] {
+            assert!((found / expected - 1.0_f64).abs() < 1e-3, "{before} {in_the_air} {after}");
         }
     }
 
