@@ -884,11 +884,11 @@ network.queue.t_update: unknown field (did you mean "interval"?); allowed: disci
     ("record.samples = '5'", r#"record.samples: "5" has no unit; write e.g. "40 ms""#),
     (
         "record.samples = '5 us'",
-        r#"record.samples: "5 us" gives 12000001 samples of each flow and link (1 and 6), 5.0 GB of the 5.0 GB that the scenario needs; at most 3.0 GB fit into memory: write a longer interval, or "off""#,
+        r#"record.samples: "5 us" gives 12000001 samples of each flow and link (1 and 6), 3.3 GB of the 3.3 GB that the scenario needs; at most 3.0 GB fit into memory: write a longer interval, or "off""#,
     ),
     (
-        "record.samples = '10 ms'\nflows.0.count = 2000",
-        r#"record.samples: "10 ms" gives 6001 samples of each flow and link (2000 and 8002), 3.6 GB of the 3.6 GB that the scenario needs; at most 3.0 GB fit into memory: write a longer interval, or "off""#,
+        "record.samples = '5 ms'\nflows.0.count = 2000",
+        r#"record.samples: "5 ms" gives 12001 samples of each flow and link (2000 and 8002), 4.9 GB of the 5.0 GB that the scenario needs; at most 3.0 GB fit into memory: write a longer interval, or "off""#,
     ),
     ("record.packets = 'pcap'", r#"record.packets: "pcap" is not one of false, true, "table", "pcapng""#),
     ("record.point = 'sender'", r#"record.point: only for a capture: write record.packets = "pcapng" too"#),

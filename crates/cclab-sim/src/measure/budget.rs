@@ -6,8 +6,10 @@ pub(crate) const MOST: u64 = 3_000_000_000;
 pub(crate) const FLOW: u64 = 8192;
 /// Of a connection of the background.
 pub(crate) const CONNECTION: u64 = 6000;
-/// Of a row of samples.
-pub(crate) const SAMPLE: u64 = 60;
+/// Of a row of a flow's samples, or of a change of a queue, which is sorted into the table.
+pub(crate) const SAMPLE: u64 = 70;
+/// Of a row of a link's samples at an interval, or of a law's signal.
+pub(crate) const SMALL_SAMPLE: u64 = 34;
 /// Of a packet at a place, as it is noted and in the table that is made of it.
 pub(crate) const NOTED: u64 = 100;
 /// Of a frame, the same.

@@ -97,8 +97,8 @@ pub(super) fn check_point(record: &Record, on_air: bool, mistakes: &Mistakes) {
 pub(super) fn need_samples(record: &Record, length: Duration, flows: usize, links: usize, mistakes: &Mistakes) {
     let Sampling::Every(interval) = record.samples else { return };
     let samples = length.0 / interval.0 + 1;
-    let rows = samples.saturating_mul((flows + links) as u64);
+    let at_once = flows as u64 * budget::SAMPLE + links as u64 * budget::SMALL_SAMPLE;
     let interval = SPAN.write(&interval);
     let what = format!("{interval} gives {samples} samples of each flow and link ({flows} and {links})");
-    mistakes.need("record.samples", rows.saturating_mul(budget::SAMPLE), what, "write a longer interval, or \"off\"");
+    mistakes.need("record.samples", samples.saturating_mul(at_once), what, "write a longer interval, or \"off\"");
 }

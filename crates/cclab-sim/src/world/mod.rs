@@ -281,7 +281,8 @@ impl Simulation {
         let every = CHECK_EVERY.max(8 * self.network.len() as u64); // which looks at each link
         self.checkpoint = self.max_events.min(self.served + every);
         let recorder = &self.recorder;
-        let samples = recorder.samples.time_s.len() + recorder.signals.time_s.len() + self.network.changes();
+        let samples = recorder.samples.time_s.len() + self.network.changes();
+        let small_samples = recorder.link_samples.time_s.len() + recorder.signals.time_s.len();
         let packets = self.network.log.as_ref().map_or(0, |log| log.len());
         let captured = recorder.capture.as_ref().map_or(0, |(capture, _)| capture.len()) + self.network.sent_bytes();
         let under_way = self.network.under_way() as usize;
@@ -289,6 +290,7 @@ impl Simulation {
         let parts = self.flows[..self.own].iter().map(Flow::parts_under_way).sum();
         let kept = [
             (samples, budget::SAMPLE, "rows", "record.samples", "write a longer interval, or \"off\""),
+            (small_samples, budget::SMALL_SAMPLE, "rows", "record.samples", "write a longer interval, or \"off\""),
             (packets, budget::NOTED, "rows", "record.packets", "write false, or \"pcapng\" with a small snaplen"),
             (self.network.diary_len(), budget::FRAME, "rows", "record.frames", "write false, or a shorter duration"),
             (captured, 1, "bytes", "record.packets", "write a smaller record.snaplen, or false"),
@@ -828,6 +830,7 @@ mod tests {
         for (more, what, advice) in [
             ("[record]\nsamples = 'change'", "record.samples", "a longer interval"),
             ("[record]\nsamples = '1 ms'", "record.samples", "a longer interval"),
+            ("start = '59 s'\n[record]\nsamples = '500 us'", "record.samples", "a longer interval"), // those of links
             ("[record]\nsamples = 'off'\npackets = 'table'", "record.packets", "write false"),
             ("[record]\nsamples = 'off'\npackets = 'pcapng'", "record.packets", "a smaller record.snaplen"),
             (
@@ -856,7 +859,7 @@ mod tests {
             sim.budget = if more.contains("cbr") { 40_000 } else { 180_000 };
             let error = sim.finish().expect_err(more);
             let Error::Memory { time_s, .. } = error else { panic!("{more}: {error}") };
-            assert!(time_s < 60.0, "{time_s}");
+            assert!(time_s < 59.0, "{more}: {time_s}");
             let text = error.to_string();
             assert!(text.starts_with(what) && text.contains(advice), "{text}");
         }
