@@ -94,7 +94,7 @@ impl Emulation {
         let flows = vec![Watch::one_way(Time::ZERO, end); 2];
         let plan = Plan { network, ports, flows, mtu: mtu as usize, warmup: Time::ZERO, end, samples: Some(interval) };
         let clock = Clock::starting_in(0);
-        let relay = Relay::start(plan, clock)?;
+        let relay = Relay::start(plan, clock.clone())?;
         let (name, arguments) = command.split_first().expect("a command");
         let mut command = Command::new(name);
         command.args(arguments);

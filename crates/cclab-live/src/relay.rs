@@ -1,7 +1,9 @@
 //! The network between the hosts, driven by the wall clock: one thread that sleeps until a packet comes or something is due.
 //!
-//! What is due is done *as of when it was due*, however late the thread wakes up, so being late adds up to nothing. A packet is to the
-//! network a datagram whose number is that of the buffer that holds its bytes.
+//! What is due is done *as of when it was due*, however late the thread wakes up, so being late adds up to nothing. Where it is very late
+//! the machine stood still (a hypervisor gave the processor to others), and that time is left out of the run's: made up for, it would be a
+//! burst of all that was due meanwhile, and packets lost in a short queue. A packet is to the network a datagram whose number is that
+//! of the buffer that holds its bytes.
 
 use crate::clock::Clock;
 use crate::ip::{self, Parsed};
@@ -49,6 +51,10 @@ const BOARD: Duration = Duration::from_millis(100);
 const EARLY: Duration = Duration::from_micros(100);
 /// as long as that takes no more than this and a fiftieth of the time.
 const SPIN: Duration = Duration::from_millis(5);
+/// What is later than this is a stop of the machine,
+const STOP_FROM: Duration = Duration::from_micros(500);
+/// as long as all of them take no more than this and a fiftieth of the time.
+const STOPS: Duration = Duration::from_millis(50);
 const TIMER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
 
@@ -181,6 +187,8 @@ pub struct Report {
     pub link_samples: LinkSamples,
     /// How late packets left that were due.
     pub lateness: Histogram,
+    /// The time that the machine stood still, which is not in the run's.
+    pub stopped: Duration,
     /// The hosts' devices: with them their interfaces go, and what was counted of these.
     pub ports: Vec<Port>,
     /// Packets that a host did not take.
@@ -243,6 +251,11 @@ fn may_spin(spun: Duration, now: Time) -> bool {
     spun.0 <= SPIN.0 + now.0 / 50
 }
 
+/// Whether `stopped` in all may be left out of the time until `now`.
+fn may_stop(stopped: Duration, now: Time) -> bool {
+    stopped.0 <= STOPS.0 + now.0 / 50
+}
+
 struct Worker {
     plan: Plan,
     clock: Clock,
@@ -253,6 +266,7 @@ struct Worker {
     stop: Arc<EventFd>,
     link_samples: LinkSamples,
     lateness: Histogram,
+    stopped: Duration,
     refused: u64,
     over: bool,
 }
@@ -282,6 +296,7 @@ impl Worker {
             stop,
             link_samples: LinkSamples::default(),
             lateness: Histogram::default(),
+            stopped: Duration::ZERO,
             refused: 0,
             over: false,
         })
@@ -305,7 +320,7 @@ impl Worker {
                 Err(Errno::EINTR) => continue,
                 count => count?,
             };
-            let woke = self.clock.now();
+            let woke = self.now();
             spun += if spins { woke.since(now) } else { Duration::ZERO };
             self.serve(woke);
             for event in &ready[..count] {
@@ -323,10 +338,23 @@ impl Worker {
             ports: self.plan.ports,
             link_samples: self.link_samples,
             lateness: self.lateness,
+            stopped: self.stopped,
             refused: self.refused,
             events: self.agenda.count,
             real_time,
         })
+    }
+
+    /// The time; a stop of the machine that has just ended is left out of it.
+    fn now(&mut self) -> Time {
+        let (due, now) = (self.agenda.next(), self.clock.now());
+        let late = now.since(due);
+        if late <= STOP_FROM || !may_stop(self.stopped + late, now) {
+            return now;
+        }
+        self.clock.leave_out(late);
+        self.stopped += late;
+        due
     }
 
     /// Does everything that is due by `now`, as of when it was due.
@@ -394,7 +422,7 @@ impl Worker {
 
     /// Sends on its way what came in at a port.
     fn send(&mut self, number: usize, place: u32, parsed: &Parsed) {
-        let now = self.clock.now();
+        let now = self.now();
         self.serve(now);
         let port = &self.plan.ports[number];
         let mut packet = Packet::udp(port.flow, now, 0, parsed.size);
@@ -440,5 +468,11 @@ mod tests {
     fn spinning_takes_a_fiftieth_of_the_time() {
         let second = Time(1_000_000_000);
         assert!(may_spin(Duration::from_millis(25), second) && !may_spin(Duration::from_millis(26), second));
+    }
+
+    #[test]
+    fn stops_take_a_fiftieth_of_the_time() {
+        let second = Time(1_000_000_000);
+        assert!(may_stop(Duration::from_millis(70), second) && !may_stop(Duration::from_millis(71), second));
     }
 }

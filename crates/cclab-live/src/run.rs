@@ -179,9 +179,9 @@ impl Run {
         let opened = Opened::of(transfers)?;
         let clock = Clock::starting_in(LEAD);
         let plan = Plan { network, ports, flows: watches, mtu: largest as usize, warmup, end, samples };
-        let relay = Relay::start(plan, clock)?;
+        let relay = Relay::start(plan, clock.clone())?;
         let board = Arc::clone(&relay.board);
-        let transfers = Transfers::start(opened, Times { warmup, end, samples }, clock, board)?;
+        let transfers = Transfers::start(opened, Times { warmup, end, samples }, clock.clone(), board)?;
         let began = Ticks::now();
         Ok(Run {
             scenario: scenario.clone(),

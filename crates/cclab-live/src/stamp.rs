@@ -13,6 +13,8 @@ pub const LATENESS: f64 = 500e-6;
 pub struct Stamp {
     /// How late packets left that were due, s.
     pub lateness: Distribution,
+    /// How long the machine stood still, which is left out of the run's time, s.
+    pub stopped: f64,
     /// Packets that an interface had no room for, or a host refused.
     pub drops: u64,
     /// Share of the processors' time that the hypervisor gave to others; NaN where the kernel does not tell.
@@ -33,8 +35,10 @@ impl Stamp {
             let [p50, p99, max] = [self.lateness.p50, self.lateness.p99, self.lateness.max].map(|s| s * 1e6);
             let bound = LATENESS * 1e6;
             let why = if self.real_time { "" } else { ", without real-time priority" };
+            let stopped = self.stopped;
             format!(
-                "packets left late (median {p50:.0} us, 99th percentile {p99:.0} us, worst {max:.0} us; at most {bound:.0} us at the 99th{why})"
+                "packets left late (median {p50:.0} us, 99th percentile {p99:.0} us, worst {max:.0} us; at most {bound:.0} us at the 99th{why}), \
+                 beside {stopped:.3} s when it stood still"
             )
         };
         match self.drops {
@@ -51,6 +55,7 @@ impl Stamp {
             "lateness_p50_s": finite(late.p50),
             "lateness_p99_s": finite(late.p99),
             "lateness_max_s": finite(late.max),
+            "stopped_s": self.stopped,
             "packets": late.count,
             "drops": self.drops,
             "steal": finite(self.steal),
@@ -103,6 +108,7 @@ impl Stamp {
     ) -> Stamp {
         Stamp {
             lateness: report.lateness.summary(),
+            stopped: report.stopped.as_secs_f64(),
             drops: drops + report.refused,
             steal: Ticks::now().steal_since(began),
             kernel: kernel(),
@@ -128,6 +134,7 @@ mod tests {
     fn what_is_too_bad() {
         let stamp = Stamp {
             lateness: Distribution { count: 9, p50: 4e-6, p99: 40e-6, max: 2e-3, ..Distribution::default() },
+            stopped: 0.0,
             drops: 0,
             steal: f64::NAN,
             kernel: "6.18".into(),

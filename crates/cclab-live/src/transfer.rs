@@ -303,7 +303,7 @@ impl Flow {
     }
 
     /// How each path stands; `None` of one that has not joined.
-    fn moments(&self, clock: Clock) -> io::Result<Vec<Option<Moment>>> {
+    fn moments(&self, clock: &Clock) -> io::Result<Vec<Option<Moment>>> {
         let recoveries = self.transfer.hosts[0].count(&["TCPRenoRecovery", "TCPSackRecovery"])?;
         let at = clock.now();
         let (sources, received) = (self.infos(self.source.as_ref())?, self.infos(self.destination.as_ref())?);
@@ -584,7 +584,7 @@ impl Worker {
         }
         flow.measured = true;
         flow.outcome.read[0] = flow.read;
-        let moments = flow.moments(self.clock)?;
+        let moments = flow.moments(&self.clock)?;
         for (path, moment) in flow.outcome.paths.iter_mut().zip(moments) {
             // a path that joins later has counted nothing yet
             path.from = Some(moment.unwrap_or(Moment { at: self.clock.now(), ..Moment::default() }));
@@ -600,7 +600,7 @@ impl Worker {
         }
         if flow.is_tcp() && flow.outcome.connected.is_some() {
             flow.outcome.read[1] = flow.read;
-            let moments = flow.moments(self.clock)?;
+            let moments = flow.moments(&self.clock)?;
             flow.outcome.paths.iter_mut().zip(moments).for_each(|(path, moment)| path.to = moment);
         }
         let _ = self.epoll.delete(&flow.sink); // it fails where it was not there; a connection may still come, which nobody wants
