@@ -226,16 +226,31 @@ mod tests {
     use cclab_algo::cc::{self, Context};
 
     const ITS: u64 = 1460;
+    const RTT: Duration = Duration::from_millis(50);
+
+    /// An ACK of `bytes`, the newest of which left at `sent`.
+    fn ack_of(now: Time, sent: Time, bytes: u64) -> AckEvent {
+        AckEvent {
+            now,
+            acked_bytes: bytes,
+            delivered_bytes: bytes,
+            srtt: RTT,
+            min_rtt: RTT,
+            rtt: Some(RTT),
+            may_grow: true,
+            newest_sent: Some(sent),
+            ..AckEvent::default()
+        }
+    }
 
     /// BBRv3 on a path that loses one segment of twenty, from the tenth round trip on; there segments shrink to `size` bytes.
     /// Its window, in segments.
     fn rounds_of(size: u64) -> Vec<f64> {
         let cx = Context { initial_window: 10, ..Context::new(ITS as u32) };
         let mut law = Law::new(cc::find("bbr3").unwrap().make(&cx, &[]).unwrap());
-        let rtt = Duration::from_millis(50);
-        let (mut now, mut unit, mut delivered, mut lost) = (Time::ZERO + rtt, ITS, 0, 0);
+        let (mut now, mut unit, mut delivered, mut lost) = (Time::ZERO + RTT, ITS, 0, 0);
         let mut windows = Vec::new();
-        law.tell(|cc| cc.on_established(&EstablishedEvent { now, srtt: rtt }));
+        law.tell(|cc| cc.on_established(&EstablishedEvent { now, srtt: RTT }));
         for round in 0..60 {
             if round == 10 && size != ITS {
                 law.resize(now, ITS as u32, size as u32, delivered, lost);
@@ -243,7 +258,7 @@ mod tests {
             }
             let out = (law.cwnd() / unit).clamp(4, 200);
             let (sent, prior_delivered, prior_lost) = (now, delivered, lost);
-            now += rtt;
+            now += RTT;
             for i in 0..out {
                 let (bytes, tx_in_flight) = (unit, out * unit);
                 let (bytes_in_flight, app_limited) = (tx_in_flight - i * unit, false);
@@ -265,12 +280,6 @@ mod tests {
                 }
                 delivered += bytes;
                 let ack = AckEvent {
-                    now,
-                    acked_bytes: bytes,
-                    delivered_bytes: bytes,
-                    srtt: rtt,
-                    min_rtt: rtt,
-                    rtt: Some(rtt),
                     bytes_in_flight,
                     prior_in_flight: bytes_in_flight + unit,
                     delivery_rate: Some(Rate(out.min(100) * unit * 8 * 20)),
@@ -279,9 +288,7 @@ mod tests {
                     lost,
                     prior_lost,
                     tx_in_flight,
-                    may_grow: true,
-                    newest_sent: Some(sent),
-                    ..AckEvent::default()
+                    ..ack_of(now, sent, bytes)
                 };
                 law.tell(|cc| cc.on_ack(&ack));
             }
@@ -306,22 +313,14 @@ mod tests {
     #[test]
     fn a_rate_is_of_the_size_that_was_sent() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
-        let (rtt, rate, size) = (Duration::from_millis(50), 10_000_000, 512);
+        let (rate, size) = (10_000_000, 512);
         let mut law = Law::new(cc::find("bbr").unwrap().make(&Context::new(ITS as u32), &[]).unwrap());
         let ack = |law: &mut Law, now, sent, rate, prior_delivered, bytes| {
             let ev = AckEvent {
-                now,
-                acked_bytes: bytes,
-                delivered_bytes: bytes,
-                srtt: rtt,
-                min_rtt: rtt,
-                rtt: Some(rtt),
                 delivery_rate: Some(Rate(rate)),
                 delivered: prior_delivered + bytes,
                 prior_delivered,
-                newest_sent: Some(sent),
-                may_grow: true,
-                ..AckEvent::default()
+                ..ack_of(now, sent, bytes)
             };
             law.tell(|cc| cc.on_ack(&ev));
             let mut found = f64::NAN;
@@ -333,7 +332,7 @@ mod tests {
             found / 10e6
         };
         let flight = 10 * ITS;
-        law.tell(|cc| cc.on_established(&EstablishedEvent { now: at(50), srtt: rtt }));
+        law.tell(|cc| cc.on_established(&EstablishedEvent { now: at(50), srtt: RTT }));
         let before = ack(&mut law, at(100), at(50), rate, 0, flight);
         law.resize(at(120), ITS as u32, size, flight, 0);
         let in_the_air = ack(&mut law, at(150), at(100), rate, flight, flight);
