@@ -90,7 +90,7 @@ fn aimd_laws_follow_their_deterministic_response_function() {
 
 /// What the power laws leave out. Reno: W = √(3/2)/√p (Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997) is exact. Scalable:
 /// 0.08/p is W at the loss; its mean in time is 0.08/(8 ln(8/7)) = 0.0749/p. HSTCP: 0.12/p^0.835 (RFC 3649 §5) within 1 %
-/// below p = 10^-3.5, but 5 % less at 10⁻³, where Reno begins. CUBIC: RFC 9438 eq. 6 is exact outside the Reno region.
+/// below p = 10^-3.5, but 5 % less at 10⁻³, where Reno begins. CUBIC: the last formula of RFC 9438 §5.1 is exact outside the Reno region.
 #[test]
 fn the_power_laws_and_the_deterministic_functions() {
     for p in four_decades() {

@@ -57,7 +57,7 @@ const DERANDOMISE: Field = Field::flag(
 /// What a gain may be; DualPI2's too.
 pub(super) const GAIN: (f64, f64) = (0.0, 1000.0);
 
-/// Bytes of a measurement of the departure rate (RFC 8033 §4.3).
+/// Bytes of a measurement of the departure rate (RFC 8033 §5.2).
 const DQ_THRESHOLD: u64 = 16_384;
 /// Weight of a measurement: the threshold over 2¹⁶.
 const DQ_WEIGHT: f64 = DQ_THRESHOLD as f64 / 65_536.0;
@@ -67,7 +67,7 @@ const DQ_WEIGHT: f64 = DQ_THRESHOLD as f64 / 65_536.0;
 pub enum Estimator {
     /// From the time that the last packet sent has waited.
     Timestamp,
-    /// Backlog over the measured departure rate (RFC 8033 §4.3).
+    /// Backlog over the measured departure rate (RFC 8033 §5.2).
     Rate,
 }
 
