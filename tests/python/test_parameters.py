@@ -12,7 +12,7 @@ from cclab import registry
 MODELS = Path(__file__).parents[2] / "docs" / "models"
 ENTRIES = [
     (kind, entry)
-    for kind in ("algorithms", "queues", "routing")
+    for kind in ("algorithms", "queues", "schedulers", "routing")
     for entry in registry.registered()[kind]
     if entry["params"]
 ]
@@ -22,8 +22,8 @@ POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 Row = dict[str, str]
 
 
-def table(page: str, kind: str) -> dict[str, Row]:
-    """Cells by parameter and by column. A row may be of several parameters; `where` tells a law's from its queue's."""
+def table(page: str) -> dict[str, Row]:
+    """Cells by parameter and by column. A row may be of several parameters."""
     section = (MODELS / f"{page}.md").read_text().split("\n## Parameters\n")[1].split("\n## ")[0]
     lines = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
     assert lines, f"{page}.md has no table of parameters"
@@ -34,8 +34,7 @@ def table(page: str, kind: str) -> dict[str, Row]:
         names = re.findall("`(.+?)`", row["name"])
         parts = {column: cell.split(", ") for column, cell in row.items()}
         for i, name in enumerate(names):
-            if row.get("where", "queue") == "queue" or kind != "queues":
-                found[name] = {c: parts[c][i] if len(parts[c]) == len(names) else cell for c, cell in row.items()}
+            found[name] = {c: parts[c][i] if len(parts[c]) == len(names) else cell for c, cell in row.items()}
     return found
 
 
@@ -77,11 +76,11 @@ def allows(cell: str, param: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize(("kind", "entry"), ENTRIES, ids=[f"{kind}-{entry['name']}" for kind, entry in ENTRIES])
 def test_the_page_has_the_defaults_and_the_bounds(kind, entry):
-    rows, wrong = table(entry["name"], kind), []
+    rows, wrong = table("multipath" if kind == "schedulers" else entry["name"]), []
     for param in entry["params"]:
         row = rows[param["name"]]
         if other := re.match(r"as \[(.+)\]", row.get("default", "")):
-            row = table(other[1], kind)[param["name"]]
+            row = table(other[1])[param["name"]]
         said = next(row[c] for c in ("default", "default (`linux`)", "ns2") if c in row)
         paper = param["default"] if param["paper_default"] is None else param["paper_default"]
         if param["name"] == "profile":
@@ -103,8 +102,15 @@ def test_the_page_has_what_a_profile_brings(name, profile):
     network = cclab.Wireless("chain", hops=4, routing={"name": name, "profile": profile})
     scenario = cclab.Scenario(duration="10 s", network=network, flows=[cclab.Flow(cc="reno")])
     found = scenario.resolved()["media"][0]["routing"]["params"]
-    rows, kinds = table(name, "routing"), {p["name"]: p for p in registry.find(name)[1]["params"]}
+    rows, kinds = table(name), {p["name"]: p for p in registry.find(name)[1]["params"]}
     said = {p: rows[p.removesuffix("_s")][profile] for p in found if p != "profile"}
     assert {
         p: (cell, found[p]) for p, cell in said.items() if not agrees(cell, kinds[p.removesuffix("_s")], found[p])
     } == {}
+
+
+@pytest.mark.parametrize("page", sorted({"multipath" if kind == "schedulers" else e["name"] for kind, e in ENTRIES}))
+def test_the_page_has_no_parameter_that_is_not(page):
+    of = [e for kind, e in ENTRIES if page == ("multipath" if kind == "schedulers" else e["name"])]
+    known = {param["name"] for entry in of for param in entry["params"]}
+    assert [name for name, row in table(page).items() if row.get("where") != "flow" and name not in known] == []
