@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import statistics
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 _RTTS_MS = (1, 10, 50)
 _RATES_MBPS = (10, 100, 500)
 _ECHOES = 400
+_TRANSFERS = 20
 
 
 @click.group(short_help="What this machine can do for live runs.")
@@ -19,7 +21,7 @@ def live() -> None:
 
 
 @live.command(short_help="Say what there is, what is missing, and how exact it is.")
-@click.option("--accuracy", is_flag=True, help="Measure RTTs and goodputs, too; half a minute.")
+@click.option("--accuracy", is_flag=True, help="Measure RTTs and goodputs, too; some forty seconds.")
 def check(accuracy: bool) -> None:
     """Say in plain words what this machine can do for live runs, and what is missing."""
     from cclab import console
@@ -68,11 +70,29 @@ def _show_accuracy() -> None:
     from cclab.backends import live as backend
     from cclab.errors import RunError
 
-    table = console.table("RTT of an idle path (ms)", "Wanted", "Least", "Median", "99 %", "Worst", "Median is off by")
+    columns = ("Least", "Median", "99 %", "Worst", "Median is off by")
+    table = console.table("RTT to a program, of an idle path (ms)", "Wanted", *columns)
     for ms in _RTTS_MS:
         found = sorted(1e3 * rtt_s for rtt_s in backend.round_trips(ms * 1e-3, _ECHOES))
         figures = [found[int(share * (len(found) - 1))] for share in (0.0, 0.5, 0.99, 1.0)]
         table.add_row(str(ms), *(f"{rtt:.3f}" for rtt in figures), f"{figures[1] - ms:+.3f}")
+    console.show(table)
+    off = ("Least", "Median", "Worst", "Median is off by")
+    table = console.table("RTT in a result, of 1 kB each 150 ms (ms)", "Path", "Simulated", *off)
+    for ms in _RTTS_MS:
+        flows = [{"cc": "reno", "size": "1 kB", "start": f"{150 * i} ms"} for i in range(_TRANSFERS)]
+        network = {"rate": "500 Mbit/s", "rtt": f"{ms} ms"}
+        given = {"duration": f"{150 * (_TRANSFERS + 1)} ms", "warmup": "0 s", "network": network, "flows": flows}
+        scenario = cclab.Scenario.from_dict(given)
+        try:
+            results = [scenario.run(backend=by) for by in ("sim", "live")]
+        except RunError as error:
+            table.add_row(str(ms), "–", "–", str(error), "–", "")
+            continue
+        simulated, found = (sorted(1e3 * row["rtt_mean_s"] for row in result.rows("flows")) for result in results)
+        middle = statistics.median(found)
+        of_result = (f"{rtt:.3f}" for rtt in (simulated[0], found[0], middle, found[-1]))
+        table.add_row(str(ms), *of_result, f"{middle - simulated[0]:+.3f}")
     console.show(table)
     table = console.table("Goodput of CUBIC, 20 ms (Mbit/s)", "Rate", "Most", "Goodput", "Off by", "Late by, 99 %")
     for mbps in _RATES_MBPS:
