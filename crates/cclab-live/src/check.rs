@@ -84,7 +84,8 @@ pub fn round_trips(rtt: Duration, count: u64) -> Result<Vec<Duration>> {
         let (route, forward, to) = (network.add_route(route), side == 0, 1 - side);
         ports.extend(devices.into_iter().map(|device| Port { device, flow: 0, forward, route, to }));
     }
-    let plan = Plan { network, ports, flows: vec![], mtu: 1500, warmup: Time::ZERO, end, samples: None };
+    let plan =
+        Plan { network, ports, flows: vec![], mtu: 1500, warmup: Time::ZERO, end, samples: None, processor: None };
     let relay = Relay::start(plan, Clock::starting_in(0))?;
     let found = hosts[0].enter(|| echoes(count)).map_err(|e| fault("an echo", e));
     drop(relay);

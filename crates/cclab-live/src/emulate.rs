@@ -92,7 +92,16 @@ impl Emulation {
         let server = serve.map(|line| serving(&hosts[1], line)).transpose()?;
         let interval = if let Sampling::Every(interval) = scenario.record.samples { interval } else { INTERVAL };
         let flows = vec![Watch::one_way(Time::ZERO, end); 2];
-        let plan = Plan { network, ports, flows, mtu: mtu as usize, warmup: Time::ZERO, end, samples: Some(interval) };
+        let plan = Plan {
+            network,
+            ports,
+            flows,
+            mtu: mtu as usize,
+            warmup: Time::ZERO,
+            end,
+            samples: Some(interval),
+            processor: None,
+        };
         let clock = Clock::starting_in(0);
         let relay = Relay::start(plan, clock.clone())?;
         let (name, arguments) = command.split_first().expect("a command");

@@ -175,6 +175,8 @@ pub struct Plan {
     pub end: Time,
     /// How often queues are sampled.
     pub samples: Option<Duration>,
+    /// The processor that its thread stays on, if it is to be one.
+    pub processor: Option<usize>,
 }
 
 /// What a relay leaves.
@@ -304,6 +306,7 @@ impl Worker {
 
     fn run(mut self) -> io::Result<Report> {
         let real_time = sys::become_real_time(PRIORITY);
+        self.plan.processor.into_iter().for_each(sys::stay_on);
         let mut ready = [EpollEvent::empty(); 64];
         let (mut armed, mut spun) = (None, Duration::ZERO);
         while !self.over {

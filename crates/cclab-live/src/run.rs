@@ -8,15 +8,17 @@ use crate::transfer::{self, Moment, Opened, Options, Outcome, Path, Times, Trans
 use crate::watch::Watch;
 use crate::{Error, Result, check, fault, netlink, sys};
 use cclab_algo::cc::PROGRAM;
-use cclab_algo::{Duration, Time};
+use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::app::{FlowRow, FlowSample, FlowSamples, Flows, SessionRow, Sessions, aggregation_benefit};
 use cclab_sim::measure::Histogram;
+use cclab_sim::net::config::Link;
 use cclab_sim::net::{Log, Network};
 use cclab_sim::scenario::{Flow, Sampling, Scenario, Session, Traffic};
 use cclab_sim::tcp::{Config, Ecn, Pacing};
 use cclab_sim::wire::DSS_DATA;
 use cclab_sim::world::{EngineStats, RunResult, jain};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,6 +29,9 @@ pub const SOURCE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 pub const DESTINATION: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// From when everything is ready until time zero, ns.
 const LEAD: u64 = 20_000_000;
+/// Up to this both threads stay on one processor. So a hypervisor that gives it to others stops all of a run, and the relay sees it; on two,
+/// it may stop a sender that holds a connection's lock, and the ACKs of that time are answered at once. One carries 300 Mbit/s.
+const ONE_PROCESSOR: Rate = Rate(200_000_000);
 /// What a buffer may grow to, bytes; the kernel counts what is around a packet, too.
 const BUFFER: u64 = 1 << 30;
 
@@ -178,10 +183,11 @@ impl Run {
         let samples = if let Sampling::Every(interval) = scenario.record.samples { Some(interval) } else { None };
         let opened = Opened::of(transfers)?;
         let clock = Clock::starting_in(LEAD);
-        let plan = Plan { network, ports, flows: watches, mtu: largest as usize, warmup, end, samples };
+        let processor = if carried(scenario) <= ONE_PROCESSOR { sys::some_processor() } else { None };
+        let plan = Plan { network, ports, flows: watches, mtu: largest as usize, warmup, end, samples, processor };
         let relay = Relay::start(plan, clock.clone())?;
         let board = Arc::clone(&relay.board);
-        let transfers = Transfers::start(opened, Times { warmup, end, samples }, clock.clone(), board)?;
+        let transfers = Transfers::start(opened, Times { warmup, end, samples }, clock.clone(), board, processor)?;
         let began = Ticks::now();
         Ok(Run {
             scenario: scenario.clone(),
@@ -228,6 +234,18 @@ impl Run {
         }
         Ok((result(&self.scenario, self.seed, &relay, &sent), stamp))
     }
+}
+
+/// The most that crosses the network, as far as links say: the sum over those that are some flow's slowest.
+fn carried(scenario: &Scenario) -> Rate {
+    let fastest = |link: &Link| {
+        let later = link.schedule.iter().filter_map(|change| change.rate);
+        later.chain(link.rate).max().unwrap_or(Rate(u64::MAX))
+    };
+    let slowest = |flow: &Flow| flow.route.iter().copied().min_by_key(|&link| fastest(&scenario.links[link]));
+    let links: BTreeSet<Option<usize>> = scenario.flows.iter().map(slowest).collect();
+    let rate = |link: Option<usize>| link.map_or(u64::MAX, |link| fastest(&scenario.links[link]).0);
+    Rate(links.into_iter().map(rate).fold(0, u64::saturating_add))
 }
 
 /// The flows of each connection, and the session whose subflows they are.
@@ -499,6 +517,19 @@ mod tests {
         assert_eq!(of(Some(1000), Some(65_536)), "1000 1000 65536");
         assert_eq!(of(Some(1 << 40), None), "4096 1073741824 1073741824");
         assert_eq!(of(Some(1 << 40), Some(1 << 40)), "4096 1073741824 1073741824");
+    }
+
+    /// Two flows over one link of 100 Mbit/s, which becomes one of 150.
+    #[test]
+    fn what_crosses_the_network() {
+        let of = |more: &str| {
+            let text = format!(
+                "duration = '1 s'\n[network]\nrate = '100 Mbit/s'\nrtt = '20 ms'\n{more}\n[[flows]]\ncc = 'reno'\ncount = 2\n"
+            );
+            super::carried(&cclab_sim::scenario::Scenario::from_toml(&text).unwrap()).0
+        };
+        assert_eq!(of(""), 100_000_000);
+        assert_eq!(of("schedule = [{ at = '500 ms', rate = '150 Mbit/s' }]"), 150_000_000);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 #![expect(unsafe_code, reason = "these are system calls; each says why it is sound")]
 
 use libc::{c_int, c_ulong, c_void, ifreq, sockaddr, sockaddr_in};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Error, Result};
@@ -11,6 +13,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// From `linux/if_tun.h`, which libc has under another type on some machines.
 const TUNSETIFF: c_ulong = 0x4004_54ca;
@@ -243,6 +246,21 @@ pub fn become_real_time(priority: c_int) -> bool {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1);
         libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const of) == 0
     }
+}
+
+/// One of the processors that this process may use, each in its turn; `None` where it may not know.
+pub fn some_processor() -> Option<usize> {
+    static TURN: AtomicUsize = AtomicUsize::new(0);
+    let may = sched_getaffinity(Pid::from_raw(0)).ok()?;
+    let all: Vec<usize> = (0..CpuSet::count()).filter(|&processor| may.is_set(processor) == Ok(true)).collect();
+    let turn = std::process::id() as usize + TURN.fetch_add(1, Relaxed);
+    all.get(turn % all.len().max(1)).copied()
+}
+
+/// This thread stays on that processor; it may run anywhere if that cannot be.
+pub fn stay_on(processor: usize) {
+    let mut set = CpuSet::new();
+    let _ = set.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
 }
 
 fn clock_ns(clock: libc::clockid_t) -> u64 {

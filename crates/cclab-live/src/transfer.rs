@@ -175,14 +175,23 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    /// Starts the thread.
+    /// Starts the thread, on that processor if it is to stay on one.
     ///
     /// # Errors
     /// Descriptors are short.
-    pub fn start(flows: Opened, times: Times, clock: Clock, board: Arc<Board>) -> Result<Transfers> {
+    pub fn start(
+        flows: Opened,
+        times: Times,
+        clock: Clock,
+        board: Arc<Board>,
+        processor: Option<usize>,
+    ) -> Result<Transfers> {
         let stop = Arc::new(EventFd::new().map_err(|e| fault("eventfd", e))?);
         let worker = Worker::new(flows.0, times, clock, board, &stop).map_err(|e| fault("epoll", e))?;
-        let thread = std::thread::Builder::new().name("transfers".into()).spawn(move || worker.run());
+        let thread = std::thread::Builder::new().name("transfers".into()).spawn(move || {
+            processor.into_iter().for_each(sys::stay_on);
+            worker.run()
+        });
         Ok(Transfers { thread: Some(thread.map_err(|e| fault("a thread", e))?), stop })
     }
 
