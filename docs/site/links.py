@@ -6,6 +6,7 @@ Markdown wants it.
 
 import posixpath
 import re
+from html import unescape
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -21,6 +22,8 @@ TOP = {
 }
 LINK = re.compile(r"(?<=\]\()([^)#:\s]+)(?=[)#])")
 ITEM = re.compile(r"[-*] ")
+CELL = re.compile(r"<td>((?:(?!</td>).)*)</td>", re.DOTALL)
+FIGURE = re.compile(r"(?=.{0,40}$)(?:[-+−×]? ?\d[^A-Za-z]*[A-Za-z/]+)?[^A-Za-z]*")
 LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".c": "c"}
 
 
@@ -101,6 +104,16 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
         return posixpath.relpath(place(path), posixpath.dirname(uri) or ".")
 
     return LINK.sub(moved, markdown)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Cells of a number, with its interval and unit, are marked as figures, to stay on one line; of two, on one each."""
+
+    def marked(cell: re.Match[str]) -> str:
+        text = unescape(re.sub(r"<[^>]*>", "", cell[1]))
+        return f'<td class="figure">{cell[1].replace("; ", ";<br>")}</td>' if FIGURE.fullmatch(text) else cell[0]
+
+    return CELL.sub(marked, html)
 
 
 def with_lists(markdown: str) -> str:

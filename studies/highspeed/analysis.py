@@ -1002,6 +1002,11 @@ def differences() -> list[str]:
     ]
 
 
+def distinct(runs: pl.DataFrame) -> int:
+    """How many runs there are: what two parts share is one."""
+    return runs.n_unique([name for name in Cell.__annotations__ if name not in ("part", "setup")] + ["seed"])
+
+
 def method(about: dict[str, Any], quick: bool, runs: pl.DataFrame) -> list[str]:
     size, small = about["quick" if quick else "full"], about["quick"]
     n = runs["seed"].n_unique()
@@ -1016,7 +1021,7 @@ def method(about: dict[str, Any], quick: bool, runs: pl.DataFrame) -> list[str]:
         f"window of {about['background']['receive_buffer']} where nothing else is said; loads are shares of the bottleneck's rate. It is "
         "elastic: where the long flows take the link, less is carried than asked for.",
         f"In 4.2 and 4.3 the second flow starts {size['second_start']} after the first; in 4.4 and 4.5 all start within a second. "
-        f"{runs.height} runs in all. Utilisation counts the background too; loss is of all packets at the bottleneck.",
+        f"{distinct(runs)} runs in all. Utilisation counts the background too; loss is of all packets at the bottleneck.",
         "Where one thing is varied the printed set-up is run once more beside it, at the same length. The printed ranges are thinned to one "
         "thing at a time and one RTT (--set matrix.at_once=3 for every combination).",
         "Comparisons of two algorithms are of the same seeds; with three runs, as in the paper, many cannot tell.",

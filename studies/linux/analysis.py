@@ -217,15 +217,15 @@ def checks(rows: list[Row], ranked: list[tuple[Row, Row, bool]]) -> list[Check]:
         judged(
             "Reno, CUBIC and BBR: goodput within its bound wherever there is one",
             [row.goodput for row in bounded(rows) if row.about["law"] != old],
-            "the first two tables",
+            "loss of data, and of ACKs",
         ),
-        judged("Reno that grows per ACK: the same", [row.goodput for row in bounded(rows) if row.about["law"] == old], "the first two tables"),
+        judged("Reno that grows per ACK: the same", [row.goodput for row in bounded(rows) if row.about["law"] == old], "loss of data, and of ACKs"),
         judged(
             "more than half of the ACKs lost: goodput like the kernel's",
             [row.goodput for row in rows if row.ranked and row.goodput != stats.NOT_TESTED],
-            "the last table",
+            "loss of ACKs",
         ),
-        judged("retransmissions where data are lost", [row.retransmissions for row in rows if row.retransmissions], "the second table"),
+        judged("retransmissions where data are lost", [row.retransmissions for row in rows if row.retransmissions], "retransmissions for a thousand segments"),
         judged("laws a tenth apart in the kernel are in its order", [stats.fact(held) for *_, held in ranked], "means of goodput"),
     ]  # fmt: skip
 

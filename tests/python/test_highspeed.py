@@ -33,7 +33,8 @@ def context(study, about, tmp_path, parts=None, quick=True):
 
 
 def test_every_part_once_in_small(study, tmp_path):
-    outcome = study.analysis().run(context(study, small(study.about), tmp_path))
+    here = context(study, small(study.about), tmp_path)
+    outcome = study.analysis().run(here)
     assert len(outcome.checks) == 16
     assert {check.verdict for check in outcome.checks} <= set(published.CLAIMS)
     assert all("n = 3 runs" in check.evidence for check in outcome.checks)
@@ -51,6 +52,8 @@ def test_every_part_once_in_small(study, tmp_path):
     assert made["verdicts-alpha"].frame.columns == ["Finding", "alpha 200", "alpha 50", "alpha 20"]
     assert made["verdicts-hosts"].frame["Finding"][0].startswith("4.2")  # quick: one test
     assert "nan" not in json.dumps([check.evidence for check in outcome.checks])
+    runs = {(json.dumps(scenario.to_dict()), seed) for scenario, seed in here.runs}
+    assert any(f" {len(runs)} runs in all" in line for line in outcome.method)
     long = [check.check for check in outcome.checks if check.check.endswith("(differs in the full version)")]
     with open(study.folder / "findings.csv", newline="") as file:
         assert len(long) == sum(row["long"] == "yes" for row in csv.DictReader(file))

@@ -114,6 +114,10 @@ def test_figures_and_tables_can_be_read_on_a_phone(site):
         wide = page.locator(".md-typeset__scrollwrap").first
         assert wide.evaluate("e => e.scrollWidth > e.clientWidth")
         assert "gradient" in wide.evaluate("e => getComputedStyle(e).backgroundImage")
+        lines = "e => { const r = document.createRange(); r.selectNodeContents(e); return r.getClientRects().length }"
+        cells = page.locator("td", has_text=re.compile(r"^\d+\.\d\d ± "))
+        assert cells.count() > 100
+        assert set(cells.evaluate_all(f"cells => cells.map({lines})")) == {1}  # a figure with its interval
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
