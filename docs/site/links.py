@@ -111,7 +111,9 @@ def on_page_content(html: str, **_: object) -> str:
 
     def marked(cell: re.Match[str]) -> str:
         text = unescape(re.sub(r"<[^>]*>", "", cell[1]))
-        return f'<td class="figure">{cell[1].replace("; ", ";<br>")}</td>' if FIGURE.fullmatch(text) else cell[0]
+        if not FIGURE.fullmatch(text):
+            return cell[0]
+        return f'<td class="figure">{re.sub(r"; (?=[-+−]?[0-9])", ";<br>", cell[1])}</td>'
 
     return CELL.sub(marked, html)
 
