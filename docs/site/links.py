@@ -107,12 +107,15 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def on_page_content(html: str, **_: object) -> str:
-    """Cells of a number, with its interval and unit, are marked as figures, to stay on one line; of two, on one each."""
+    """Cells of a number, with its interval and unit, are marked as figures, to stay on one line; of two, on one each.
+
+    Cells of a sentence are marked as text, which is given room.
+    """
 
     def marked(cell: re.Match[str]) -> str:
         text = unescape(re.sub(r"<[^>]*>", "", cell[1]))
         if not FIGURE.fullmatch(text):
-            return cell[0]
+            return f'<td class="text">{cell[1]}</td>' if len(text) > 60 else cell[0]
         return f'<td class="figure">{re.sub(r"; (?=[-+−]?[0-9])", ";<br>", cell[1])}</td>'
 
     return CELL.sub(marked, html)
