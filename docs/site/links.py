@@ -107,7 +107,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def on_page_content(html: str, **_: object) -> str:
-    """Cells of a number, with its interval and unit, are marked as figures, to stay on one line; of two, on one each.
+    """A number in a cell stays with its interval, unit and verdict; of two after each other, each has a line.
 
     Cells of a sentence are marked as text, which is given room.
     """
@@ -116,7 +116,8 @@ def on_page_content(html: str, **_: object) -> str:
         text = unescape(re.sub(r"<[^>]*>", "", cell[1]))
         if not FIGURE.fullmatch(text):
             return f'<td class="text">{cell[1]}</td>' if len(text) > 60 else cell[0]
-        return f'<td class="figure">{re.sub(r"; (?=[-+−]?[0-9])", ";<br>", cell[1])}</td>'
+        kept = re.sub(r"(?<!/) (?![^<]*>)", "\N{NO-BREAK SPACE}", re.sub(r"; (?=[-+−]?\d)", ";<br>", cell[1]))
+        return f'<td class="figure">{kept}</td>'
 
     return CELL.sub(marked, html)
 
