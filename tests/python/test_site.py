@@ -115,9 +115,15 @@ def test_figures_and_tables_can_be_read_on_a_phone(site):
         assert wide.evaluate("e => e.scrollWidth > e.clientWidth")
         assert "gradient" in wide.evaluate("e => getComputedStyle(e).backgroundImage")
         lines = "e => { const r = document.createRange(); r.selectNodeContents(e); return r.getClientRects().length }"
-        cells = page.locator("td", has_text=re.compile(r"^\d+\.\d\d ± "))
+        cells = page.locator("td", has_text=re.compile(r"^\d+\.\d\d\s±\s"))
         assert cells.count() > 100
         assert set(cells.evaluate_all(f"cells => cells.map({lines})")) == {1}  # a figure with its interval
+        page.goto(f"file://{site}/reliability.html")
+        tables = page.locator(".md-content table:not([class])")
+        assert tables.count() == 2
+        own = "tables => tables.map(t => t.scrollWidth - t.clientWidth)"  # what a table hides within itself has no shadow
+        assert max(tables.evaluate_all(own)) <= 2
+        assert tables.first.evaluate("t => t.getBoundingClientRect().right") <= 400  # two columns fit
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
