@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -469,12 +470,31 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     """
     copied: dict[str, Any] = copy.deepcopy(dict(data))
     for path, value in changes.items():
-        if not all(path.split(".")):
-            raise ScenarioError(
-                f"{path!r} is not a path of names and numbers with dots between them; write e.g. network.rtt"
-            )
-        _assign(copied, path.split("."), plain(value, path), path)
+        _assign(copied, names_on(path), plain(value, path), path)
     return copied
+
+
+# In quotes, as a key of TOML, or of anything but a dot; TOML's bare keys have neither blanks nor the * of all.
+_NAME = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s."'][^.]*)"""
+
+
+def names_on(path: str) -> list[str]:
+    """The names on a dotted path, which is a dotted key of TOML or one whose names are not quoted.
+
+    Raises:
+        ScenarioError: it is no path.
+    """
+    import tomllib
+
+    try:
+        if not re.fullmatch(rf"\s*{_NAME}\s*(?:\.\s*{_NAME}\s*)*", path):
+            raise ValueError
+        names = [name.strip() for name in re.findall(_NAME, path)]
+        return [str(tomllib.loads(f"v = {name}")["v"]) if name[0] in "\"'" else name for name in names]
+    except ValueError:
+        raise ScenarioError(
+            f"{path!r} is not a path of names and numbers with dots between them; write e.g. network.rtt"
+        ) from None
 
 
 def _assign(table: Any, path: list[str], value: Any, whole: str) -> None:

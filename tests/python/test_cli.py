@@ -15,6 +15,8 @@ import pytest
 import cclab
 from bad_scenarios import BAD, GOOD
 from cclab import algorithms, folders, registry
+from cclab.cli.commands import _changes
+from cclab.scenario import names_on
 from conftest import CLAB, EXAMPLES, in_a_process, write
 
 COMMANDS = [
@@ -319,6 +321,35 @@ def test_fields_are_set_on_the_command_line(cli, tmp_path):
             == f'error: {path}: duration: "{text}" is not a length of time; write a number with a unit, e.g. "40 ms"\n'
         )
     assert "there twice" in cli("run", path, "--set", "seed=1", "--set", "seed=2")[2]
+    assert "there twice" in cli("run", path, "--set", "seed=1", "--set", '"seed"=2')[2]
+
+
+# Keys with quotes are those of the specification of TOML 1.0; an = and a # in them are letters of the name.
+@pytest.mark.parametrize(
+    ("key", "names"),
+    [
+        ("network.rtt", ["network", "rtt"]),
+        ('network."rtt"', ["network", "rtt"]),
+        (" network . 'rtt' ", ["network", "rtt"]),
+        ('traces."a.trace"', ["traces", "a.trace"]),
+        ('"127.0.0.1"', ["127.0.0.1"]),
+        (r'site."google\u002ecom"', ["site", "google.com"]),
+        ("'quoted \"value\"'", ['quoted "value"']),
+        ('"a = b # c".d', ["a = b # c", "d"]),
+        ("flows.*.cc", ["flows", "*", "cc"]),
+        ("quantities.segments resent.floor", ["quantities", "segments resent", "floor"]),
+        ("quantities.Jain's index.floor", ["quantities", "Jain's index", "floor"]),
+    ],
+)
+def test_paths_are_keys_of_toml_or_names_without_quotes(key, names):
+    assert names_on(key) == names
+    assert list(_changes(None, None, (f"{key}= 3 = 3",)).items()) == [(key.strip(), "3 = 3")]
+
+
+@pytest.mark.parametrize("key", ["", ".", "a.", ".a", "a..b", 'a."b', 'a"."b"c', r'"\q"', "'a'b"])
+def test_what_is_no_path(key):
+    with pytest.raises(cclab.ScenarioError, match="is not a path of names"):
+        names_on(key)
 
 
 def test_a_file_in_the_place_of_a_folder(cli, tmp_path):
@@ -477,6 +508,17 @@ def test_a_bar_on_a_terminal_and_none_elsewhere(tmp_path):
     shown = on_a_terminal([*CLAB, "run", str(path)], {})
     assert "Running good" in shown
     assert "%" in shown
+
+
+def test_compare_says_how_long_it_takes_and_has_a_bar_on_a_terminal(tmp_path):
+    asked = ["compare", "cubic", "vegas", "--rate", "5 Mbit/s", "--duration", "8 s", "--seeds", "3"]
+    announced = r"15 runs of 5 mixtures; about [\d.]+ (s|min)( on \d+ cores)?\.\r?\n"
+    shown = on_a_terminal([*CLAB, *asked], {})
+    assert re.search(announced + r".*cubic and vegas .*of 15 runs, ", shown, re.DOTALL)
+    log = in_a_process(*asked, "--out", tmp_path / "o").stderr
+    assert re.fullmatch(announced + r"(cubic and vegas: .*\n)*A page with figures: .*\n", log)
+    again = in_a_process(*asked, "--out", tmp_path / "o").stderr
+    assert again.startswith("15 runs of 5 mixtures, 15 of them finished before.\nA page")
 
 
 def on_a_terminal(command, environment):

@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -174,6 +175,16 @@ def test_of_several_flows_the_first_is_used(tmp_path):
     done = emulate(tmp_path, "--", "true", rest="flows = [{ cc = 'reno' }, { cc = 'cubic' }]")
     assert done.returncode == 0
     assert "the hosts are those of the first" in done.stderr
+
+
+@needs_hosts
+def test_a_law_is_remarked_on_only_where_the_file_names_it(tmp_path):
+    """Vegas is a law that no machine leaves to everybody by itself; without flows nobody asked for any."""
+    remark = "flows[0].cc: connections have this machine's default and not "
+    if not Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").exists():
+        pytest.skip("nothing says which laws are left to programs")
+    assert remark + "vegas;" in emulate(tmp_path, "--", "true", rest="flows = [{ cc = 'vegas' }]").stderr
+    assert remark not in emulate(tmp_path, "--", "true", rest="").stderr
 
 
 @needs_hosts

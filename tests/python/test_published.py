@@ -295,6 +295,8 @@ def test_other_values_in_a_study(made, tmp_path, cli):
         cclab.StudyError, match=r"full\.length: little-one has no 'length' there; there is duration, paced"
     ):
         study.replace({"full.length": "10 s"})
+    for key in ('quantities."segments resent".floor', "quantities.segments resent.floor"):
+        assert published.find("agreement").replace({key: 0.05}).about["quantities"]["segments resent"]["floor"] == 0.05
     status, _, err = cli("reproduce", "highspeed", "--set", "ful.duration=600 s")
     assert (status, "has no 'ful' there" in err) == (2, True), err
 

@@ -196,6 +196,41 @@ def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(processes,
     assert f"{kept} of 300 runs are finished and kept. Go on with: cclab sweep {file} --out {place}" in err.decode()
 
 
+@pytest.mark.parametrize(("wanted", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_comparison_of_laws_that_is_stopped_says_what_is_kept(processes, tmp_path, wanted, status, keep):
+    asked = ["compare", "cubic", "reno", "--seeds", 100, "--rate", "20 Mbit/s"]
+    out = tmp_path / "o"
+    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
+    going = processes(*CLAB, *asked, *(["--out", out] if keep else []), **pipes)
+    announced = going.stderr.readline()
+    assert announced.startswith(b"500 runs of 5 mixtures; about ")
+    if keep:
+        until(lambda: len(finished(out / "runs")) >= 2, going)
+    going.send_signal(wanted)
+    printed, err = going.communicate(timeout=PATIENCE)
+    assert going.returncode == status
+    assert printed == b""
+    told = err.decode().splitlines()
+    if keep:
+        kept = cclab.load(out / "runs").status()["finished"]
+        assert kept >= 2
+        assert f"Stopped. {kept} of 500 runs are finished and kept. Go on with the same command." in told
+    else:
+        assert "Stopped. Nothing is kept. With --out DIR finished runs are, and the same command goes on." in told
+
+
+def test_a_published_study_that_is_stopped_says_what_is_kept(processes, tmp_path):
+    going = processes(*CLAB, "reproduce", "wifi", "--out", tmp_path / "o", stderr=subprocess.PIPE)
+    until(lambda: len(finished(tmp_path / "o.runs")) >= 2, going)
+    going.send_signal(signal.SIGINT)
+    _, err = going.communicate(timeout=PATIENCE)
+    assert going.returncode == 130
+    kept = len(finished(tmp_path / "o.runs"))
+    said = f"Stopped. {kept} finished runs are kept in {tmp_path / 'o.runs'}. Go on with the same command."
+    assert said in err.decode().splitlines()
+
+
 SLOW = """
 import time
 from pathlib import Path
@@ -247,6 +282,7 @@ def test_a_slow_law_does_not_keep_anybody_from_stopping(processes, tmp_path, bod
     assert b"its congestion control failed" not in err
     assert not list((tmp_path / "tmp").iterdir())
     if command == "sweep":
+        assert b"Go on with: cclab sweep study.toml --out store --algorithms slow.py\n" in err
         status = cclab.load(tmp_path / "store").status()
         assert (status["finished"], status["failed"]) == (0, 0)
 

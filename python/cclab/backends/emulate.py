@@ -7,6 +7,7 @@ import json
 import re
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ from cclab import _core
 from cclab.backends import live
 from cclab.errors import RunError, ScenarioError
 from cclab.results import Result
-from cclab.scenario import Scenario, law_of
+from cclab.scenario import Scenario, law_of, read_text
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -34,20 +35,23 @@ class Ended(NamedTuple):
     """Why the figures are not to be trusted."""
 
 
-def load(file: Path, source: str | None, destination: str | None) -> Scenario:
-    """The scenario in `file` as an emulation has it: no warm-up; a flow between these nodes where it has none.
+def load(file: Path, source: str | None, destination: str | None) -> tuple[Scenario, list[str]]:
+    """The scenario in `file` as an emulation has it, and what the user should know of what it says.
+
+    It has no warm-up; a flow between these nodes where it has none.
 
     Raises:
         ScenarioError: it is none, or there is something in it that cannot be.
     """
     ends = {key: node for key, node in (("from", source), ("to", destination)) if node is not None}
-    own = {"cc": "cubic", **ends}
-    scenario = Scenario.load(file, {"flows": [own]}).replace({"warmup": "0 s"})
-    if ends and scenario.to_dict()["flows"] != [own]:
+    text = read_text(file)
+    scenario = Scenario.from_toml(text, folder=file.parent, default={"flows": [{"cc": "cubic", **ends}]})
+    scenario, has_flows = scenario.replace({"warmup": "0 s"}), "flows" in tomllib.loads(text)
+    if ends and has_flows:
         raise ScenarioError("flows: the hosts are those of the first flow; --from and --to are for a scenario without")
     if reasons := refuse(scenario):
         raise ScenarioError("\n".join(f"{reason} (cclab emulate)" for reason in reasons))
-    return scenario
+    return scenario, list(_remarks(scenario)) if has_flows else []
 
 
 def refuse(scenario: Scenario) -> list[str]:
@@ -59,8 +63,7 @@ def refuse(scenario: Scenario) -> list[str]:
     return [*live.beyond_in_network(scenario), *paths]
 
 
-def remarks(scenario: Scenario) -> Iterator[str]:
-    """What the user should know before it starts."""
+def _remarks(scenario: Scenario) -> Iterator[str]:
     flows = scenario.to_dict(full=True)["flows"]
     if len(flows) > 1 or flows[0].get("count", 1) > 1:
         yield "Of several flows the hosts are those of the first; what else is said of flows is left out."

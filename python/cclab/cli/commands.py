@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -20,7 +22,7 @@ from cclab.cli.live import live
 from cclab.cli.model import model
 from cclab.cli.plot import plot
 from cclab.cli.trace import trace
-from cclab.errors import StudyError
+from cclab.errors import ScenarioError, StudyError
 
 USERS_MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 _FOLDER = click.Path(path_type=Path)
@@ -35,16 +37,22 @@ def _changes(ctx: click.Context, param: click.Parameter, given: tuple[str, ...])
 
     No field is any of these, and of text the message says what the field is.
     """
+    if not given:
+        return {}
     import tomllib
 
+    from cclab.scenario import names_on
+
     found: dict[str, Any] = {}
+    known = set()
     for text in given:
-        path, equals, value = text.partition("=")
-        path = path.strip()
-        if not equals or not path:
+        path, value = _parted(text)
+        if not path:
             raise click.BadParameter(f"{text!r} is not PATH=VALUE, e.g. network.rtt=100ms", ctx, param)
-        if path in found:
+        names = tuple(names_on(path))
+        if names in known:
             raise click.BadParameter(f"{path} is there twice", ctx, param)
+        known.add(names)
         found[path] = value.strip()
         try:
             read = tomllib.loads(f"v = {value}")["v"]
@@ -55,6 +63,18 @@ def _changes(ctx: click.Context, param: click.Parameter, given: tuple[str, ...])
         if isinstance(read, str | int | list | dict) or (isinstance(read, float) and math.isfinite(read)):
             found[path] = read
     return found
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Path and value: before and after the first = that is in no name in quotes."""
+    from cclab.scenario import names_on
+
+    for at in (found.start() for found in re.finditer("=", text)):
+        with contextlib.suppress(ScenarioError):
+            names_on(text[:at])
+            return text[:at].strip(), text[at + 1 :]
+    path, equals, value = text.partition("=")
+    return path.strip() if equals else "", value
 
 
 class _Commands(click.Group):
@@ -321,11 +341,18 @@ def _reproduce(
     study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...], changes: dict[str, Any]
 ) -> None:
     from cclab import console, published
-    from cclab.sweep.display import Display
+    from cclab.sweep.display import Display, stopping
+    from cclab.sweep.store import Store, is_store
 
     found = published.find(study).replace(changes)
     place = out or Path("out") / found.slug
-    with Display(f"Reproducing {found.title}") as progress:
+
+    def kept() -> str:
+        runs = published.runs_of(place)
+        done = len(Store(runs).log().done) if is_store(runs) else 0
+        return f"{done:,} finished {'run is' if done == 1 else 'runs are'} kept in {runs}." if done else ""
+
+    with stopping(kept, "Go on with the same command."), Display(f"Reproducing {found.title}") as progress:
         found_now, fresh = published.reproduce(
             found, place, quick=quick, force=force, progress=progress, parts=parts, note=console.note
         )

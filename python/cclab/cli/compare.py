@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import traceback
 from pathlib import Path
@@ -84,7 +85,8 @@ _OF_LAWS = ("rate", "rtt", "buffer", "queue", "threshold", "flows", "against", "
 
 def _laws(a: str, b: str, given: dict[str, Any]) -> None:
     from cclab import console, results, versus
-    from cclab.sweep.display import Display
+    from cclab.sweep import executors
+    from cclab.sweep.display import Display, expected, on_cores
 
     if a == b:
         raise click.UsageError(f"A and B are both {a}; name two different congestion controls")
@@ -94,22 +96,36 @@ def _laws(a: str, b: str, given: dict[str, Any]) -> None:
     if "against" in chosen and not _are_laws(a, chosen["against"]):
         raise UnknownNameError(f"--against: unknown algorithm {chosen['against']!r}")
     question = versus.Question(a, b, **chosen)
-    try:
-        study = question.study().check()
-    except (ScenarioError, StudyError) as error:
-        raise _by_option(error) from None
     place = given["out"]
-    console.note(f"{len(study)} runs of {len(question.mixes())} mixtures.")
-    with Display(f"{a} and {b}") as progress:
-        answer = versus.ask(question, None if place is None else place / "runs", progress=progress)
-    if place is not None:
-        from cclab.report import write_versus
+    runs = None if place is None else place / "runs"
+    with _stopping(runs):
+        try:
+            study = question.study()
+            todo, seconds = study.left(runs)
+        except (ScenarioError, StudyError) as error:
+            raise _by_option(error) from None
+        workers = min(executors.cores(), todo)
+        rest = on_cores(seconds / workers, workers) if todo else ""
+        console.note(expected(f"{len(study)} runs of {len(question.mixes())} mixtures", len(study) - todo, rest))
+        with Display(f"{a} and {b}") as progress:
+            answer = versus.ask(question, runs, progress=progress)
+        if place is not None:
+            from cclab.report import write_versus
 
-        console.note(f"A page with figures: {write_versus(answer, place)}")
+            console.note(f"A page with figures: {write_versus(answer, place)}")
     if given["as_json"]:
         click.echo(results.to_json(answer.json()))
     else:
         console.show(*answer.tables())
+
+
+def _stopping(runs: Path | None) -> contextlib.AbstractContextManager[None]:
+    from cclab.sweep import Study
+    from cclab.sweep.display import kept, stopping
+
+    if runs is None:
+        return stopping(lambda: "Nothing is kept.", "With --out DIR finished runs are, and the same command goes on.")
+    return stopping(lambda: kept(Study.load(runs)), "Go on with the same command.")
 
 
 def _by_option(error: ScenarioError | StudyError) -> click.UsageError:

@@ -37,13 +37,13 @@ def emulate(
     if shutil.which(command[0]) is None:
         raise click.UsageError(f"{command[0]}: there is no such program.")
     refuse_study(scenario, kind_of_file(scenario))
-    loaded = in_file(scenario, lambda: emulating.load(scenario, source, destination))
+    loaded, remarks = in_file(scenario, lambda: emulating.load(scenario, source, destination))
     if out is not None:
         from cclab.folders import refuse_foreign
 
         if refuse_foreign(out, results.SCHEMA):
             console.note(f"The earlier result in {out} will be replaced.")
-    for remark in emulating.remarks(loaded):
+    for remark in remarks:
         console.note(remark)
     with emulating.Display() as display:
         result, status, flaw = emulating.run(

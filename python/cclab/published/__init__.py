@@ -21,7 +21,7 @@ from cclab.published.findings import (
     judged,
 )
 from cclab.published.library import Published, discover, find
-from cclab.published.reproduce import SCHEMA, load, reproduce, tables
+from cclab.published.reproduce import SCHEMA, load, reproduce, runs_of, tables
 
 __all__ = [
     "CLAIMS",
@@ -41,5 +41,6 @@ __all__ = [
     "judged",
     "load",
     "reproduce",
+    "runs_of",
     "tables",
 ]

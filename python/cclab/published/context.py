@@ -15,7 +15,7 @@ from cclab.errors import RunError
 from cclab.results import Result
 from cclab.scenario import Scenario
 from cclab.sweep import executors
-from cclab.sweep.display import duration
+from cclab.sweep.display import expected, on_cores
 from cclab.sweep.job import Job, Outcome, core_digest
 from cclab.sweep.pack import Row
 from cclab.sweep.plan import point, work
@@ -168,10 +168,8 @@ def _runs(listed: list[tuple[Scenario, int]], scenarios: list[Scenario], backend
 def _expected(runner: Runner, runs: list[Run], backend: str, workers: int | None, *, further: bool) -> str:
     """How many runs are left and, if it is long, how long they will take, from the beginnings of a few."""
     todo, workers = runner.todo(retry_failed=True), workers or executors.cores()
-    told = f"{len(runs):,} {'further ' if further else ''}runs"
-    if before := len(runs) - len(todo):
-        told += f", {before:,} of them finished before"
-    if backend != "sim":
-        return f"{told} ({backend}), {workers} at once." if todo else f"{told}."
-    seconds = runner.probe(todo, _WATCHED) / workers if todo else 0.0
-    return f"{told}; {duration(seconds)} on {workers} cores." if seconds >= _LONG else f"{told}."
+    told, before = f"{len(runs):,} {'further ' if further else ''}runs", len(runs) - len(todo)
+    if not todo or backend != "sim":
+        return expected(told, before, f" ({backend}), {workers} at once" if todo else "")
+    seconds = runner.probe(todo, _WATCHED) / workers
+    return expected(told, before, on_cores(seconds, workers) if seconds >= _LONG else "")

@@ -15,7 +15,7 @@ from cclab.errors import StudyError
 from cclab.published.context import Context
 from cclab.published.findings import Findings
 from cclab.registry import unknown
-from cclab.scenario import changed
+from cclab.scenario import changed, names_on
 
 # In a clone this is a link to the folder `studies` of the repository, in an installed package a copy of it.
 LIBRARY = Path(__file__).parent / "studies"
@@ -78,11 +78,12 @@ class Published:
         """The study with other values in its `study.toml`, by dotted path: `{"full.duration": "600 s"}`.
 
         Raises:
+            ScenarioError: it is no path.
             StudyError: there is nothing at a path that could have another value.
         """
         for path in changes:
             at: Any = self.about
-            for name in path.split("."):
+            for name in names_on(path):
                 if not isinstance(at, dict) or name not in at:
                     known = f"; there is {', '.join(at)}" if isinstance(at, dict) else ""
                     raise StudyError(f"{path}: {self.slug} has no {name!r} there{known}")

@@ -61,14 +61,18 @@ def reproduce(
         return earlier, False
     about = {"study": study.slug, "key": key}
     with folders.whole_folder(place, SCHEMA, about, derived=(PAGE,)) as folder:
-        kept = place.with_name(f"{place.name}.runs")
-        context = Context(study.folder, study.about, quick, folder, progress, parts, kept, note)
+        context = Context(study.folder, study.about, quick, folder, progress, parts, runs_of(place), note)
         findings = study.analysis().run(context)
         findings.comparisons = told_apart(findings.comparisons)
         found = _found(study, findings, context)
         _write(folder, findings, found)
         write_report(folder, schema=SCHEMA)
     return found, True
+
+
+def runs_of(place: Path) -> Path:
+    """Where the finished runs of a study are kept, whose page is or will be in `place`: beside it."""
+    return place.with_name(f"{place.name}.runs")
 
 
 def load(place: Path, *, sealed: bool = True) -> dict[str, Any]:

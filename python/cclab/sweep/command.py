@@ -11,8 +11,9 @@ import click
 
 from cclab.chance import CURE
 from cclab.console import note, show
+from cclab.laws.python import LAWS
 from cclab.sweep import executors
-from cclab.sweep.display import Display, ending, estimate_table
+from cclab.sweep.display import Display, ending, estimate_table, kept, stopping
 from cclab.sweep.study import Study
 
 
@@ -26,20 +27,17 @@ def sweep(
     points, seeds = len(study) // len(study.seeds), len(study.seeds)
     note(f"{study.name}: {len(study):,} runs ({points:,} points × {seeds:,} replications)")
     start = time.monotonic()
-    try:
-        with contextlib.ExitStack() as stack:
-            executor = None
-            if dask:
-                executor = stack.enter_context(executors.dask(dask))
-            elif processes:
-                executor = stack.enter_context(executors.processes(workers))
-            if executor is not None and not executors.workers_of(executor):
-                note("The cluster has no workers yet; waiting for them.")
-            display = stack.enter_context(Display(study.name))
-            study = study.run(place, workers=workers, executor=executor, progress=display, retry_failed=retry_failed)
-    except (KeyboardInterrupt, SystemExit):
-        note(_how_to_go_on(source, place))
-        raise
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(stopping(lambda: kept(Study.load(place)), f"Go on with: {_again(source, place)}"))
+        executor = None
+        if dask:
+            executor = stack.enter_context(executors.dask(dask))
+        elif processes:
+            executor = stack.enter_context(executors.processes(workers))
+        if executor is not None and not executors.workers_of(executor):
+            note("The cluster has no workers yet; waiting for them.")
+        display = stack.enter_context(Display(study.name))
+        study = study.run(place, workers=workers, executor=executor, progress=display, retry_failed=retry_failed)
     for line in ending(study, time.monotonic() - start):
         note(line)
     click.echo(str(place))
@@ -57,12 +55,11 @@ def _mend(place: Path) -> None:
         note(f"{place}: {kept}; as it was, the store is {mended[1]}.")
 
 
-def _how_to_go_on(source: Path, place: Path) -> str:
-    kept = ""
-    with contextlib.suppress(Exception, KeyboardInterrupt, SystemExit):  # who asks twice is told how to go on, too
-        status = Study.load(place).status()
-        kept = f" {status['finished']:,} of {status['runs']:,} runs are finished and kept."
-    return f"Stopped.{kept} Go on with: cclab sweep {shlex.quote(str(source))} --out {shlex.quote(str(place))}"
+def _again(source: Path, place: Path) -> str:
+    """The command, with the laws that it was given."""
+    files = dict.fromkeys(law.file[0] for law in LAWS.values() if law.file)
+    words = ["cclab", "sweep", str(source), "--out", str(place)]
+    return shlex.join([*words, *(word for file in files for word in ("--algorithms", file))])
 
 
 def dry_run(source: Path, place: Path, workers: int | None, retry_failed: bool) -> None:

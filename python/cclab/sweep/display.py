@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from cclab import notebook
@@ -28,7 +30,6 @@ class Display:
         self._next = time.monotonic() + _FIRST
         self._bar: Bar | notebook.Bar | None = None
         self._task: Any = None
-        self.last: Progress | None = None
 
     def __enter__(self) -> Self:
         if notebook.here():
@@ -45,7 +46,6 @@ class Display:
 
     def __call__(self, at: Progress) -> None:
         """Show how far it is."""
-        self.last = at
         if isinstance(self._bar, notebook.Bar):
             self._bar(at.share, said(at))
         elif self._bar is not None:
@@ -57,6 +57,35 @@ class Display:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+@contextlib.contextmanager
+def stopping(kept: Callable[[], str], go_on: str) -> Iterator[None]:
+    """Work that, when it is stopped, ends with what of it is kept and how to go on."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        told = ""
+        with contextlib.suppress(Exception, KeyboardInterrupt, SystemExit):  # who asks twice is told how to go on, too
+            told = kept()
+        note(" ".join(filter(None, ("Stopped.", told, go_on))))
+        raise
+
+
+def kept(study: Study) -> str:
+    """How much of a study is kept, in words."""
+    status = study.status()
+    return f"{status['finished']:,} of {status['runs']:,} runs are finished and kept."
+
+
+def expected(what: str, before: int, rest: str) -> str:
+    """What is about to run, how much of it is there already, and what is to be said of the rest."""
+    return f"{what}, {before:,} of them finished before{rest}." if before else f"{what}{rest}."
+
+
+def on_cores(seconds: float, workers: int) -> str:
+    """How long something is expected to take."""
+    return f"; {duration(seconds)} on {workers} cores" if workers > 1 else f"; {duration(seconds)}"
 
 
 def said(at: Progress) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from cclab import _core, laws
 from cclab.backends import BACKENDS
 from cclab.errors import ResultError, ScenarioError, StudyError
-from cclab.scenario import Scenario, plain, take_in_traces, to_toml
+from cclab.scenario import Scenario, names_on, plain, take_in_traces, to_toml
 from cclab.sweep import plan as planning
 from cclab.sweep.plan import Axis, Design, Plan
 
@@ -114,8 +114,8 @@ class Study:
         scenario = copy.deepcopy(self._design.scenario)
         for change in (change for axis in axes for change in axis.changes):
             for path, value in change.items():  # what files say is part of what is varied
-                field, _, last = path.rpartition(".")
-                take_in_traces(scenario, {last: value}, field, self._files)
+                *field, last = names_on(path)
+                take_in_traces(scenario, {last: value}, ".".join(field), self._files)
         return self._with(axes=(*self._design.axes, *axes), scenario=scenario)
 
     def replicate(self, n: int | None = None, *, seeds: Iterable[int] | None = None) -> Self:
@@ -268,7 +268,7 @@ class Study:
         study._kept, study._folder = (Store(place), plan), folder
         return study
 
-    def _planned(self, place: Path, retry_failed: bool) -> tuple[Plan, bool]:
+    def _planned(self, place: Path | None, retry_failed: bool) -> tuple[Plan, bool]:
         """Every point checked, every run with its key; and whether the store in `place` has this very plan."""
         from cclab.sweep.job import core_digest
         from cclab.sweep.run import Sweep
@@ -276,18 +276,19 @@ class Study:
 
         if len(self) > _MOST_RUNS:
             raise StudyError(f"{len(self):,} runs are more than {_MOST_RUNS:,}; split the study")
-        earlier = Store(place).study() if is_store(place) else None
+        store = Store(place) if place is not None and is_store(place) else None
+        earlier = store.study() if store else None
         if earlier and earlier["plan"].get("identity") == planning.identity(self._design, core_digest()):
             return Plan(**earlier["plan"]), True  # checked when it was made
-        if earlier and earlier["design"] == self._design.to_json():
+        if store and earlier and earlier["design"] == self._design.to_json():
             plan = Plan(**earlier["plan"])
             if set(plan.laws) - laws.registered().keys():
-                sweep = Sweep(self._design, plan, Store(place).log())
+                sweep = Sweep(self._design, plan, store.log())
                 if not sweep.todo(retry_failed):
                     return plan, True  # a law that is not there is not missed where nothing is left to run
         return planning.make(self._design, core_digest()), False
 
-    def left(self, place: str | Path, *, retry_failed: bool = False) -> tuple[int, float]:
+    def left(self, place: str | Path | None = None, *, retry_failed: bool = False) -> tuple[int, float]:
         """How many runs `run(place)` would run now, and how long they would take one worker, in seconds.
 
         The time is extrapolated from the beginnings of a few runs, watched for a second each. Nothing is written.
@@ -298,9 +299,9 @@ class Study:
         from cclab.sweep.run import Sweep
         from cclab.sweep.store import Log, Store, is_store
 
-        place = Path(place)
+        place = None if place is None else Path(place)
         plan, _ = self._planned(place, retry_failed)
-        sweep = Sweep(self._design, plan, Store(place).log() if is_store(place) else Log())
+        sweep = Sweep(self._design, plan, Store(place).log() if place is not None and is_store(place) else Log())
         todo = sweep.todo(retry_failed)
         return len(todo), sweep.probe(todo)
 
