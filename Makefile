@@ -31,14 +31,29 @@ export MATURIN_PEP517_ARGS := $(shell pkg-config --exists libelf zlib 2>/dev/nul
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
 
+needs = command -v $(1) >/dev/null || { echo "error: there is no $(1) to build with; install $(2)" >&2; exit 1; }
+
 $(CURDIR)/.uv/bin/uv:
+	@$(call needs,$(PYTHON),Python 3.11 or newer)
 	$(PYTHON) -m venv $(CURDIR)/.uv
 	$(CURDIR)/.uv/bin/pip install --quiet --disable-pip-version-check "uv>=0.5,<1"
 
-# An edit to the core rebuilds it here (pyproject.toml, [tool.uv] cache-keys).
-setup: $(UV)
-	@[ -d .venv ] || echo "Setting up .venv and building the simulator: once, some three minutes of processor time." >&2
+# The compiled core, and what an edit to builds it again (pyproject.toml, [tool.uv] cache-keys).
+CORE := python/cclab/_core.abi3.so
+SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+setup: $(UV) $(CORE)
 	@$(UV) sync --locked --quiet || $(UV) sync --locked
+	@touch -c $(CORE)
+
+# uv builds it; here stands what is to be known before.
+$(CORE): $(SOURCES)
+	@$(call needs,cargo,Rust $(RUST) or newer: https://rustup.rs)
+	@$(call needs,cc,a C compiler: gcc or clang)
+	@here=$$($(CARGO) --version | cut -d' ' -f2); [ "$$(printf '%s\n' $(RUST) $$here | sort -V | head -1)" = $(RUST) ] || \
+		{ echo "error: Rust $$here is too old to build with; install Rust $(RUST) or newer: https://rustup.rs" >&2; exit 1; }
+	@echo "Building the simulator$(if $(wildcard .venv),, and setting up .venv): some three minutes of processor time." >&2
 
 # Without BPF, which loads libelf. That it loads nothing else that is not everywhere, and how old the C library may be, Maturin checks.
 wheel: $(UV)

@@ -505,6 +505,8 @@ def load(folder: str | Path) -> Answer:
 
 def _than(relative: Estimate, what: str, a: str, b: str, within: float) -> str:
     """A relative difference of b from a in words."""
+    if math.isnan(relative.value):
+        return f"whether {b} has more or less {what} than {a} cannot be told (nothing was delivered)"
     size = abs(relative.value) * 100
     ends = sorted(abs(x) * 100 for x in (relative.low, relative.high))
     interval = f" [{ends[0]:.3g}, {ends[1]:.3g}]" if math.isfinite(relative.low) else ""

@@ -94,12 +94,16 @@ def test_vegas_yields_to_cubic_in_a_deep_buffer(tmp_path: Path, capsys: pytest.C
     # defaults, too, which another version may have changed
     assert {"--rate", "--rtt", "--buffer", "--queue", "--flows", "--duration", "--within"} <= set(again.split())
     assert run_cli(["compare", "cubic", "vegas", *ASKED, "--buffer", "2 BDP", "--out", str(out)]) == 0  # kept runs
+    assert capsys.readouterr().err.startswith("15 runs of 5 mixtures, 15 of them finished before.\n")
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["cubic", "cubik"], '"cubik"'),
+        (["cubik", "renno"], "cubik, renno: no such folders, nor congestion controls"),
+        (["cubic", "lia"], "lia: couples several paths, and flows have one here; allowed: "),
+        (["cubic", "reno", "--against", "lia"], "lia: couples several paths"),
         (["cubic", "cubic"], "two different"),
         (["cubic", "reno", "--against", "rino"], '"rino"'),
         (["cubic", "reno", "--rate", "50"], '\'--rate\': "50" has no unit; write e.g. "10 Mbit/s"'),
@@ -114,6 +118,16 @@ def test_vegas_yields_to_cubic_in_a_deep_buffer(tmp_path: Path, capsys: pytest.C
 def test_mistakes_are_told(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["compare", *words]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_folder_of_something_else_is_refused_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.txt").touch()
+    assert run_cli(["compare", "cubic", "reno", "--out", str(tmp_path)]) == 2
+    told = f"error: {tmp_path}: holds something that is no comparison (mine.txt); name another folder\n"
+    assert capsys.readouterr().err == told
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_options_of_laws_are_no_options_of_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

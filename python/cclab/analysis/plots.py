@@ -6,6 +6,7 @@ matplotlib's objects are used without pyplot: no window system, nothing left beh
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -94,6 +95,10 @@ _FEW_FRAMES = 50  # in a window that is not given
 _MOST_LINES = 7  # drawn and named one by one; beyond that the flows of one law are a mean and a band
 _GRID = 400  # points of these
 _MOST_TOLD = 600  # points of a series that a page can tell the value of
+
+
+# Names are the user's, and such a letter is drawn as a box.
+warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from", category=UserWarning)
 
 
 def styled() -> AbstractContextManager[None]:

@@ -18,8 +18,9 @@ from cclab.cli.algorithms import ALGORITHMS
 from cclab.cli.compare import compare
 from cclab.cli.emulate import emulate
 from cclab.cli.files import EXAMPLES, KeptFolder, NewFolder, ScenarioFile, in_file, kind_of, kind_of_file, refuse_study
+from cclab.cli.group import Commands
 from cclab.cli.live import live
-from cclab.cli.model import model
+from cclab.cli.model import Whole, model
 from cclab.cli.plot import plot
 from cclab.cli.trace import trace
 from cclab.errors import ScenarioError, StudyError
@@ -77,31 +78,6 @@ def _parted(text: str) -> tuple[str, str]:
     return path.strip() if equals else "", value
 
 
-class _Commands(click.Group):
-    """Commands in the order in which one meets them, with the nearest name for a misspelt one."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            status = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:  # the reader went away: `cclab list | head` is no failure
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
-        return status
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            import difflib
-
-            near = difflib.get_close_matches(args[0], list(self.commands), n=1)
-            hint = f' Did you mean "{near[0]}"?' if near else ""
-            ctx.fail(f'There is no command "{args[0]}".{hint}')
-        return super().resolve_command(ctx, args)
-
-
 def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     if wanted:
         from cclab import _core
@@ -110,7 +86,7 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
 )
@@ -157,7 +133,7 @@ def init(file: Path | None, examples: bool) -> None:
 
 @cli.command(short_help="Run a scenario and print what happened.")
 @click.argument("scenario", type=ScenarioFile())
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Instead of the scenario's own.")
+@click.option("--seed", type=Whole(0, 2**64 - 1), help="Instead of the scenario's own.")
 @click.option(
     "--set",
     "changes",
@@ -382,7 +358,7 @@ cli.add_command(plot)
 @cli.command(short_help="Run a study: a scenario with parameters varied and replications.")
 @click.argument("study", type=ScenarioFile())
 @click.option("--out", type=NewFolder(), help="The store, a folder (default out/NAME of STUDY).")
-@click.option("--workers", type=click.IntRange(1, 4096), help="How many runs at once (default: one for each core).")
+@click.option("--workers", type=Whole(1, 4096), help="How many runs at once (default: one for each core).")
 @click.option("--processes", is_flag=True, help="In processes instead of threads: for laws written in Python.")
 @click.option("--dask", metavar="ADDRESS", help="On a Dask cluster: its scheduler's address, or its scheduler file.")
 @click.option("--retry-failed", is_flag=True, help="Run those again that failed before.")
@@ -504,9 +480,7 @@ def _script_report(verdicts: list[tuple[Path, dict[str, Any]]]) -> str:
 @cli.command(short_help="Measure the simulator's speed.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
 @click.option("--peers", is_flag=True, help="Also run the same cases in ns-2 and ns-3, where they are installed.")
-@click.option(
-    "--repeat", type=click.IntRange(1, 100), default=3, help="Runs of a case; the median is shown (default 3)."
-)
+@click.option("--repeat", type=Whole(1, 100), default=3, help="Runs of a case; the median is shown (default 3).")
 @click.option("--case", "cases", multiple=True, help="Only this case; may be given more than once.")
 @click.option("--each-algorithm", is_flag=True, help="The case single-800M with each congestion control.")
 def bench(as_json: bool, peers: bool, repeat: int, cases: tuple[str, ...], each_algorithm: bool) -> None:

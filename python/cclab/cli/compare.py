@@ -12,7 +12,7 @@ import click
 
 from cclab.cli.algorithms import ALGORITHMS
 from cclab.cli.files import NewFolder, refuse_file
-from cclab.cli.model import Quantity, Written
+from cclab.cli.model import Quantity, Whole, Written
 from cclab.errors import ScenarioError, StudyError, UnknownNameError
 
 STATUS = {"agrees": 0, "differs": 1, "cannot tell": 3}
@@ -34,11 +34,11 @@ _FAILED = 2  # whatever the reason: 1 is a difference
 @click.option("--buffer", help="Limit of the bottleneck's queue (default 1 BDP).")
 @click.option("--queue", help="Its discipline (default droptail).")
 @click.option("--threshold", help="Of --queue step: more than this waiting is marked (default 20 packets).")
-@click.option("--flows", type=click.IntRange(2, 1000), help="How many share it (default 2).")
+@click.option("--flows", type=Whole(2, 1000), help="How many share it (default 2).")
 @click.option("--against", metavar="LAW", help="An incumbent that both meet, e.g. reno.")
 @click.option("--ecn", is_flag=True, default=None, help="The flows ask for ECN.")
 @click.option("--duration", type=Written("time"), help="Of a run (default 60 s, a quarter of which is left out).")
-@click.option("--seeds", type=click.IntRange(3, 10_000), help="Runs of each mixture (default 10).")
+@click.option("--seeds", type=Whole(3, 10_000), help="Runs of each mixture (default 10).")
 @click.option("--out", type=NewFolder(), help="Keep page, tables and figures in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @ALGORITHMS
@@ -64,7 +64,9 @@ def compare(ctx: click.Context, /, a: str, b: str, **given: Any) -> None:
       cclab compare cubic bbr3 --rate "1 Gbit/s" --rtt "30 ms" --buffer "0.2 BDP" \\
           --flows 4 --against reno --out DIR
     """
-    if not (Path(a).exists() or Path(b).exists()) and _are_laws(a, b):
+    if not (Path(a).exists() or Path(b).exists()):
+        if not _are_laws(a, b):
+            raise click.UsageError(f"{a}, {b}: no such folders, nor congestion controls (cclab list algorithms)")
         _laws(a, b, given)
     else:
         ctx.exit(STATUS[_told(ctx, Path(a), Path(b), given)])
@@ -73,7 +75,12 @@ def compare(ctx: click.Context, /, a: str, b: str, **given: Any) -> None:
 def _are_laws(a: str, b: str) -> bool:
     from cclab import registry
 
-    known = {entry["name"] for entry in registry.registered()["algorithms"] if not entry["coupled"]}
+    laws = registry.registered()["algorithms"]
+    known = {entry["name"] for entry in laws if not entry["coupled"]}
+    if coupled := [entry["name"] for entry in laws if entry["coupled"] and entry["name"] in (a, b)]:
+        raise UnknownNameError(
+            f"{coupled[0]}: couples several paths, and flows have one here; allowed: {', '.join(known)}"
+        )
     if (a in known) != (b in known):
         one = b if a in known else a
         raise registry.unknown("algorithm", one, dict.fromkeys(known))
@@ -98,6 +105,10 @@ def _laws(a: str, b: str, given: dict[str, Any]) -> None:
     question = versus.Question(a, b, **chosen)
     place = given["out"]
     runs = None if place is None else place / "runs"
+    if place is not None:
+        from cclab.report import refuse_others, write_versus
+
+        refuse_others(place)
     with _stopping(runs):
         try:
             study = question.study()
@@ -110,8 +121,6 @@ def _laws(a: str, b: str, given: dict[str, Any]) -> None:
         with Display(f"{a} and {b}") as progress:
             answer = versus.ask(question, runs, progress=progress)
         if place is not None:
-            from cclab.report import write_versus
-
             console.note(f"A page with figures: {write_versus(answer, place)}")
     if given["as_json"]:
         click.echo(results.to_json(answer.json()))

@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from cclab.cli.files import NewFolder, ScenarioFile, in_file, kind_of_file, refuse_study
+from cclab.cli.model import Whole
 
 
 @click.command(short_help="Run any program across the links of a scenario.")
 @click.argument("scenario", type=ScenarioFile())
 @click.option("--serve", metavar="COMMAND", help="Runs at the other end, a line for the shell, until the command ends.")
 @click.option("--out", type=NewFolder(), help="Keep tables, scenario and manifest in this folder.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Instead of the scenario's own.")
+@click.option("--seed", type=Whole(0, 2**64 - 1), help="Instead of the scenario's own.")
 @click.option("--from", "source", metavar="NODE", help="Where the command runs, of a scenario without flows.")
 @click.option("--to", "destination", metavar="NODE", help="Where the other end is, of a scenario without flows.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)

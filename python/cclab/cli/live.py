@@ -9,13 +9,15 @@ from typing import Any
 
 import click
 
+from cclab.cli.group import Commands
+
 _RTTS_MS = (1, 10, 50)
 _RATES_MBPS = (10, 100, 500)
 _ECHOES = 400
 _TRANSFERS = 20
 
 
-@click.group(short_help="What this machine can do for live runs.")
+@click.group(cls=Commands, short_help="What this machine can do for live runs.")
 def live() -> None:
     """The live backend: real kernels, our links between them (cclab run SCENARIO --backend live)."""
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from cclab.cli.group import Commands
+
 _EXAMPLES = {"time": '"80 ms"', "rate": '"100 Mbit/s"', "size": '"100 kB"', "probability": "0.1% or 0.001"}
 
 
@@ -33,6 +35,12 @@ class Quantity(click.ParamType[float]):
             return _core.quantity(self.name, value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class Whole(click.IntRange):
+    """A whole number, from one to another."""
+
+    name = "whole number"
 
 
 class Written(click.ParamType[str]):
@@ -70,7 +78,7 @@ def _connection(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         _quantity("window", "size", more=False, help="The receiver's window (default: no limit)."),
         click.option(
-            "--ack-every", type=click.IntRange(1, 100), default=1, show_default=True,
+            "--ack-every", type=Whole(1, 100), default=1, show_default=True,
             help="b, packets per ACK; 1 where the sender counts bytes, as Linux does.",
         ),
         _quantity("rto", "time", default="1 s", help="T0, the first timeout of a series.", **shown),
@@ -80,7 +88,7 @@ def _connection(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.group(short_help="Ask closed formulas: rates, tolerable loss, short transfers.")
+@click.group(cls=Commands, short_help="Ask closed formulas: rates, tolerable loss, short transfers.")
 def model() -> None:
     """Ask closed formulas (docs/models/formulas.md), without a scenario.
 
@@ -139,7 +147,7 @@ def loss(rate: tuple[float, ...], rtt: tuple[float, ...], **connection: Any) -> 
 @_quantity("size", "size")
 @_quantity("rtt", "time")
 @_quantity("loss", "probability", default=("0",), help=f"{_MORE} Default 0.")
-@click.option("--initial-window", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Segments.")
+@click.option("--initial-window", type=Whole(1, 10_000), default=10, show_default=True, help="Segments.")
 @_connection
 def latency(
     size: tuple[float, ...], rtt: tuple[float, ...], loss: tuple[float, ...], initial_window: int, mss: float,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from cclab.cli.model import Quantity
+from cclab.cli.group import Commands
+from cclab.cli.model import Quantity, Whole
 
 _SHOWN = {
     "entries": ("entries", 1),
@@ -24,7 +25,7 @@ _SHOWN = {
 _FILE = click.Path(path_type=Path)
 
 
-@click.group(short_help="Make up and describe traces that links follow.")
+@click.group(cls=Commands, short_help="Make up and describe traces that links follow.")
 def trace() -> None:
     """Make up a trace that a link follows, or describe one."""
 
@@ -49,9 +50,7 @@ def info(file: Path, as_json: bool) -> None:
 
 @trace.command(short_help="Make up a trace.")
 @click.argument("model", metavar="MODEL", type=click.Choice(["cellular", "wifi", "satellite"]))
-@click.option(
-    "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Equal seeds, equal traces."
-)
+@click.option("--seed", type=Whole(0, 2**64 - 1), default=1, show_default=True, help="Equal seeds, equal traces.")
 @click.option("--duration", type=Quantity("time"), default="60 s", show_default=True, help='How long, e.g. "10 min".')
 @click.option("--rate", type=Quantity("rate"), help='Largest rate, e.g. "20 Mbit/s" (default: the model\'s).')
 @click.option("--out", type=_FILE, help="Write it to this file instead of stdout.")

@@ -11,6 +11,7 @@ import json
 import re
 import shlex
 from collections import Counter
+from collections.abc import Set
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -229,9 +230,7 @@ def write_comparison(found: Compared, folder: Path) -> Path:
         ResultError: the folder holds anything but an earlier one.
         OSError: it cannot be written.
     """
-    ours = {"comparison.csv", "comparison.svg", PAGE}
-    if folder.exists() and (others := sorted({p.name for p in folder.iterdir()} - ours)):
-        raise ResultError(f"{folder}: holds something that is no comparison ({others[0]}); name another folder")
+    refuse_others(folder, {"comparison.csv", "comparison.svg", PAGE})
     folder.mkdir(parents=True, exist_ok=True)
     chart, data = found.chart(), found.frame().write_csv().encode()
     headings, rows = found.cells()
@@ -249,6 +248,18 @@ def write_comparison(found: Compared, folder: Path) -> Path:
     return folder / PAGE
 
 
+def refuse_others(
+    folder: Path, ours: Set[str] = frozenset({"runs", "runs.csv", "question.json", "plots", PAGE})
+) -> None:
+    """Refuse a folder that holds anything but a comparison; unless given what is in one, that of congestion controls.
+
+    Raises:
+        ResultError: what else it holds.
+    """
+    if folder.exists() and (others := sorted({p.name for p in folder.iterdir()} - ours)):
+        raise ResultError(f"{folder}: holds something that is no comparison ({others[0]}); name another folder")
+
+
 def write_versus(answer: Answer, folder: Path) -> Path:
     """Write the page of two congestion controls beside each other, and its table; the store of the runs is beside it.
 
@@ -258,9 +269,7 @@ def write_versus(answer: Answer, folder: Path) -> Path:
     """
     from cclab import versus
 
-    ours = {"runs", "runs.csv", "question.json", "plots", PAGE}
-    if folder.exists() and (others := sorted({p.name for p in folder.iterdir()} - ours)):
-        raise ResultError(f"{folder}: holds something that is no comparison ({others[0]}); name another folder")
+    refuse_others(folder)
     folder.mkdir(parents=True, exist_ok=True)
     question, data = answer.question, answer.runs.write_csv().encode()
     headings, rows = answer.cells()

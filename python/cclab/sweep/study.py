@@ -129,13 +129,13 @@ class Study:
             seeds: The seeds themselves, instead.
 
         Raises:
-            StudyError: not a whole number from 1 on, or a seed twice.
+            StudyError: not a whole number from 1 to ten million, or a seed twice.
         """
         if (n is None) == (seeds is None):
             raise StudyError("replicate: give either a number of replications or seeds=[...]")
         if seeds is None:
-            if type(n) is not int or n < 1:
-                raise StudyError(f"replications: {n!r} is not a whole number from 1 on")
+            if type(n) is not int or not 1 <= n <= _MOST_RUNS:
+                raise StudyError(f"replications: {n!r} is not a whole number from 1 to {_MOST_RUNS}")
             first = int(self._design.scenario.get("seed", 1))
             seeds = range(first, first + n)
         chosen = tuple(plain(seed, "seeds") for seed in seeds)
