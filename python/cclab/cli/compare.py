@@ -76,14 +76,14 @@ def _are_laws(a: str, b: str) -> bool:
     from cclab import registry
 
     laws = registry.registered()["algorithms"]
-    known = {entry["name"] for entry in laws if not entry["coupled"]}
+    known = dict.fromkeys(entry["name"] for entry in laws if not entry["coupled"])
     if coupled := [entry["name"] for entry in laws if entry["coupled"] and entry["name"] in (a, b)]:
         raise UnknownNameError(
             f"{coupled[0]}: couples several paths, and flows have one here; allowed: {', '.join(known)}"
         )
     if (a in known) != (b in known):
         one = b if a in known else a
-        raise registry.unknown("algorithm", one, dict.fromkeys(known))
+        raise registry.unknown("algorithm", one, known)
     return a in known
 
 
