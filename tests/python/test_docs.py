@@ -70,6 +70,17 @@ def test_every_link_in_the_docs_leads_somewhere():
     assert dead == []
 
 
+def test_every_table_has_a_head():
+    """Rows behind a blank line are no table, but text with bars."""
+    root, headless = DOCS.parent, []
+    for page in [*root.glob("*.md"), *DOCS.rglob("*.md")]:
+        text = re.sub("^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for rows in re.findall(r"(?:^ *\|.*\n?)+", text, re.MULTILINE):
+            if not re.match(r" *\|.*\n *\|[-:| ]+\|", rows):
+                headless.append(f"{page.relative_to(root)}: {rows.splitlines()[0]}")
+    assert headless == []
+
+
 def test_the_guide_to_studies_can_be_followed(tmp_path):
     guide = (DOCS / "guides" / "add-a-study.md").read_text()
     folder = tmp_path / "library" / "guide"
