@@ -92,6 +92,20 @@ def test_renos_sawtooth_by_hand():
 
 
 @pytest.mark.parametrize(
+    "network", [{"loss": {"data": "1%"}}, {"queue": {"limit": "1 packet"}}, {"queue": {"limit": "1 BDP"}}]
+)
+def test_an_rtt_includes_the_segments_own_time_on_the_link(network):
+    # 1500 B take 2.4 ms at 5 Mbit/s, so no sample is below 42.4 ms
+    made = scenario(F(cc="reno", ack_every=1), rate="5 Mbit/s", rtt="40 ms", duration="120 s", **network)
+    ours, theirs = (made.run(backend=b).flows for b in ("model", "sim"))
+    assert ours["rtt_min_s"][0] == pytest.approx(0.0424)
+    assert ours["rtt_mean_s"][0] >= ours["rtt_min_s"][0]
+    assert ours["rtt_mean_s"][0] == pytest.approx(
+        theirs["rtt_mean_s"][0], rel=0.06
+    )  # 5 %: what waits for its own burst
+
+
+@pytest.mark.parametrize(
     ("flow", "network", "tolerance"),
     [
         ({"cc": "reno", "ack_every": 1}, {"rate": "10 Mbit/s", "rtt": "40 ms"}, 0.02),

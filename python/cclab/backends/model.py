@@ -191,7 +191,8 @@ def _fill(
     if free > 0 and len({(json.dumps(flows[i]["cc"]), flows[i]["base_rtt_s"], wire[i]) for i in bound}) == 1:
         first, queue = bound[0], link["queue"]
         buffer = min(_or_infinite(queue["limit_packets"]), _or_infinite(queue["limit_bytes"]) * 8 / wire[first])
-        alone = _fills(flows[first], share[first] / wire[first], buffer / len(bound))
+        rtt_s = flows[first]["base_rtt_s"] + wire[first] / capacity
+        alone = _fills(flows[first], rtt_s, share[first] / wire[first], buffer / len(bound))
 
     for i, flow in enumerate(flows):
         start, base = flow["start_s"], flow["base_rtt_s"]
@@ -200,8 +201,8 @@ def _fill(
             sent, payload = min(1.0, capacity / constant) * flow["rate_bps"], wire[i] - 28 * 8
         else:
             sent, payload = share[i], flow["mss_bytes"] * 8
-            columns["rtt_min_s"][i] = base + wire[i] / capacity
-            columns["rtt_mean_s"][i] = base + (0.0 if not bound else alone.queue_s)
+            columns["rtt_min_s"][i] = base + wire[i] / capacity  # no segment is without its own time on the link
+            columns["rtt_mean_s"][i] = columns["rtt_min_s"][i] + (0.0 if not bound else alone.queue_s)
             columns["cwnd_mean_segments"][i] = sent / wire[i] * base if i not in bound else alone.window
             sent *= alone.used if i in bound else 1.0
         columns["throughput_bps"][i] = sent * (1 - p)
@@ -255,10 +256,13 @@ def _loss_limited(flow: dict[str, Any], p: float, periodic: bool) -> float:
     return reno
 
 
-def _fills(flow: dict[str, Any], rate: float, buffer: float) -> _Share:
-    """One sawtooth of a flow that fills `rate` (segments per second): it loses when pipe and buffer are full."""
-    base, most = float(flow["base_rtt_s"]), _largest(flow)
-    pipe = rate * base
+def _fills(flow: dict[str, Any], rtt_s: float, rate: float, buffer: float) -> _Share:
+    """One sawtooth of a flow that fills `rate` (segments per second): it loses when pipe and buffer are full.
+
+    `rtt_s` is that of a segment that finds no queue.
+    """
+    most = _largest(flow)
+    pipe = rate * rtt_s
     top = pipe + buffer
     if top >= most:  # nothing is lost: the receiver's window stands
         return _Share(min(1.0, most / pipe), max(most - pipe, 0.0) / rate, most)
@@ -269,7 +273,7 @@ def _fills(flow: dict[str, Any], rate: float, buffer: float) -> _Share:
         time = np.linspace(0, k, 1001)
         w = c * (time - k) ** 3 + top
         if cc["reno_friendly"]:  # its line may be there first
-            rtt = max(base, beta * top / rate)
+            rtt = max(rtt_s, beta * top / rate)
             w = np.maximum(w, beta * top + 3 * (1 - beta) / (1 + beta) * time / rtt)
             w = w[: int(np.searchsorted(w, top)) + 1]
             time = time[: len(w)]
@@ -277,7 +281,7 @@ def _fills(flow: dict[str, Any], rate: float, buffer: float) -> _Share:
         law = _sawtooth(flow)
         w = np.linspace(top * (1 - float(law.decrease(np.array(top)))), top, 1001)
         # in a round trip come w ACKs, and each brings `per_ack`
-        time = np.concatenate([[0.0], np.cumsum(np.diff(w) * (np.maximum(base, w / rate) / (w * law.per_ack(w)))[1:])])
+        time = np.concatenate([[0.0], np.cumsum(np.diff(w) * (np.maximum(rtt_s, w / rate) / (w * law.per_ack(w)))[1:])])
 
     def mean(y: Any) -> float:
         return float(np.sum((y[1:] + y[:-1]) / 2 * np.diff(time)) / time[-1])
