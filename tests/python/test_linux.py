@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import polars as pl
 import pytest
 
@@ -69,8 +71,8 @@ def test_a_table_shows_what_can_be(analysis):
     assert (shown.ci_low, shown.ci_high) == (0, pytest.approx(10 * 1348 / 1400))  # the mean is 6.2, t s/√n 13
     claims = {c.check: c.verdict for c in analysis.checks([row], [])}
     assert claims["more than half of the ACKs lost: goodput like the kernel's"] == stats.NOT_TESTED
-    assert "rank test" in published.findings.meanings([shown.tolerance])[stats.DIFFERS]
-    assert "rank" not in published.findings.meanings(["±5 %"])[stats.DIFFERS]
+    assert "rank test" in published.findings.meanings([asdict(shown)])[stats.DIFFERS]
+    assert "rank" not in published.findings.meanings([{**asdict(shown), "tolerance": "±5 %"}])[stats.DIFFERS]
 
 
 def flow(**options):

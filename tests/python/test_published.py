@@ -3,6 +3,7 @@
 import csv
 import math
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import cclab
 from cclab import ResultError, StudyError, UnknownNameError, folders, published
 from cclab.published import Check, compare, library
+from cclab.published.findings import EXACT, meanings
+from cclab.published.reproduce import interval
 
 STUDY = """
 title    = "A <script>alert(1)</script> study"
@@ -301,6 +304,25 @@ def test_other_values_in_a_study(made, tmp_path, cli):
     assert (status, "has no 'ful' there" in err) == (2, True), err
 
 
+def test_one_run_that_decides_is_said_to_be_exact():
+    """A row of one run has a verdict only where nothing is left to chance; legend and row say so, and no other."""
+    certain, chancy = (asdict(compare("a", "x", "", 1.0, [1.0], tolerance=0.1, chance=c)) for c in (False, True))
+    several = asdict(compare("a", "x", "", 1.0, [1.0, 1.0, 1.01], tolerance=0.1))
+    assert [row["verdict"] for row in (certain, chancy, several)] == ["agrees", "cannot tell", "agrees"]
+    shown = [interval(row) for row in (certain, chancy)]
+    assert shown == [EXACT, "–"]
+    assert EXACT in meanings([certain, several])
+    assert EXACT not in meanings([chancy, several])
+
+
+def test_the_last_line_says_what_to_conclude():
+    rows = [{"verdict": verdict} for verdict in ("agrees", "agrees", "differs", "not tested")]
+    assert published.conclusion({"comparisons": rows, "checks": [{"verdict": "partly"}, {"verdict": "holds"}]}) == (
+        "4 figures: agrees 2, differs 1, not tested 1; 2 claims: holds 1, partly 1"
+    )
+    assert published.conclusion({"comparisons": [], "checks": []}) == "nothing was judged"
+
+
 def test_the_page(made, tmp_path):
     place = tmp_path / "out"
     reproduce(made, place)
@@ -308,7 +330,7 @@ def test_the_page(made, tmp_path):
     assert page.count("<script") == 1  # ours
     assert "&lt;script&gt;" in page
     assert "<b>full" not in page
-    for words in ("Is 10 Mbit/s reached?", "References and measured", "Claims in words", "None &amp; none.", "±20 %", "values of a formula", "part of it does; or under 3 runs", "some are against it and none is for it", "Seeds: 1, 2, 3",
+    for words in ("Is 10 Mbit/s reached?", "References and measured", "Claims in words", "None &amp; none.", "±20 %", "values of a formula", "where chance plays in, under 3 runs", "some are against it and none is for it", "Seeds: 1, 2, 3",
                   "cclab reproduce little-one --quick", "n = 1", "data:text/csv;base64,", "data:image/svg+xml;base64,"):  # fmt: skip
         assert words in page
     heads = re.findall(r"<th[^>]*>([^<]*)</th>", page.split("References and measured")[1])

@@ -21,7 +21,7 @@ from cclab.published.findings import (
     judged,
 )
 from cclab.published.library import Published, discover, find
-from cclab.published.reproduce import SCHEMA, load, reproduce, runs_of, tables
+from cclab.published.reproduce import SCHEMA, conclusion, load, reproduce, runs_of, tables
 
 __all__ = [
     "CLAIMS",
@@ -36,6 +36,7 @@ __all__ = [
     "Published",
     "Table",
     "compare",
+    "conclusion",
     "discover",
     "find",
     "judged",

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 VERDICTS = {
     stats.AGREES: "the whole 95 % interval lies within the tolerance",
     stats.DIFFERS: "all of it lies outside",
-    stats.CANNOT_TELL: f"part of it does; or under {stats.FEWEST} runs have a figure, or over a fifth have none",
+    stats.CANNOT_TELL: f"part of it does; or, where chance plays in, under {stats.FEWEST} runs have a figure or over a "
+    "fifth have none",
     stats.NOT_TESTED: "no tolerance to judge by, or not run",
 }
 """Of a number beside another, and what each means."""
+EXACT = "exact"
+"""In the place of an interval."""
 BY_RANKS = VERDICTS | {stats.DIFFERS: "all of it lies outside; by ranks: a rank test (5 %) tells the runs apart"}
 """The same where some are told apart by a rank test, as their tolerance says."""
 CLAIMS = {
@@ -223,9 +226,17 @@ class Findings:
     method: list[str] = field(default_factory=list)
 
 
-def meanings(tolerances: Iterable[str]) -> dict[str, str]:
-    """What verdicts mean where these are the tolerances."""
-    return BY_RANKS if any("by ranks" in text for text in tolerances) else VERDICTS
+def exact(row: Mapping[str, Any]) -> bool:
+    """Whether a comparison has a verdict from fewer runs than tell of chance: nothing is left to it there."""
+    return row["n"] < stats.FEWEST and row["verdict"] in (stats.AGREES, stats.DIFFERS)
+
+
+def meanings(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What the words of these comparisons mean."""
+    rows = list(rows)
+    words = BY_RANKS if any("by ranks" in row["tolerance"] for row in rows) else VERDICTS
+    told = "nothing is left to chance there, so one run is all there is, and its figure decides"
+    return words | ({EXACT: told} if any(map(exact, rows)) else {})
 
 
 def compare(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,19 @@ from typing import Any
 from cclab import _core, folders
 from cclab.errors import ResultError
 from cclab.published.context import Context
-from cclab.published.findings import CLAIMS, WIDE, Check, Comparison, Findings, meanings, to_csv, told_apart
+from cclab.published.findings import (
+    CLAIMS,
+    EXACT,
+    VERDICTS,
+    WIDE,
+    Check,
+    Comparison,
+    Findings,
+    exact,
+    meanings,
+    to_csv,
+    told_apart,
+)
 from cclab.published.library import LIBRARY, Published
 from cclab.results import versions
 from cclab.scenario import Scenario
@@ -105,11 +118,22 @@ def tables(found: dict[str, Any]) -> list[Any]:
     checks = table("claims in words", "Claim", "Verdict")
     for row in found["checks"]:
         checks.add_row(row["check"], row["verdict"])
-    told = legend(meanings(row["tolerance"] for row in found["comparisons"]))
+    told = legend(meanings(found["comparisons"]))
     told += f"\n{WIDE}" if any(row.get("others") for row in found["comparisons"]) else ""
     shown = [(made, told)] if found["comparisons"] else []
     shown += [(checks, legend(CLAIMS))] if found["checks"] else []
     return [thing for pair in shown for thing in pair]
+
+
+def conclusion(found: dict[str, Any]) -> str:
+    """How many figures and claims have which verdict, in a line."""
+    parts = []
+    for of, rows, words in (("figures", found["comparisons"], VERDICTS), ("claims", found["checks"], CLAIMS)):
+        counts = Counter(row["verdict"] for row in rows)
+        if rows:
+            told = ", ".join(f"{verdict} {counts[verdict]}" for verdict in words if counts[verdict])
+            parts.append(f"{len(rows)} {of}: {told}")
+    return "; ".join(parts) or "nothing was judged"
 
 
 def legend(words: dict[str, str]) -> str:
@@ -127,7 +151,7 @@ def interval(row: dict[str, Any]) -> str:
     from cclab.console import number
 
     if row["ci_low"] is None:
-        return "–"
+        return EXACT if exact(row) else "–"
     low, high = number(row["ci_low"]), number(row["ci_high"])
     if low != high:
         return f"{low} to {high}"
