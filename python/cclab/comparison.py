@@ -7,6 +7,7 @@ are a pair, and a difference is judged by its interval.
 from __future__ import annotations
 
 import math
+import textwrap
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -288,7 +289,8 @@ class Compared:
         said = (
             f" Fewer than {stats.FEWEST} runs tell nothing of chance: there only equal figures agree, and none differs."
         )
-        return f"{counts}: {self.rule}, the whole 95 % interval.{said if few else ''}"
+        alone = " What only one of them has cannot be told." if self.left_out else ""
+        return f"{counts}: {self.rule}, the whole 95 % interval.{said if few else ''}{alone}"
 
     def chart(self, most: int = 40) -> Chart:
         """The relative differences with their intervals, and the tolerance; of many rows those furthest apart."""
@@ -321,8 +323,10 @@ class Compared:
             axes.axvline(0, color="#888888", lw=0.8)
             names = [", ".join([*map(str, row.point), row.of, row.quantity]) for row in shown]
             axes.set_yticks(places, names)
+            axes.set_ylabel(", ".join(self.parameters))
             axes.set_ylim(len(shown) - 0.4, -0.6)
-            axes.set_xlabel(f"({self.a} − {self.b}) / {self.b}, %", wrap=True)
+            sides = [line for text in (f"A: {self.a}", f"B: {self.b}") for line in textwrap.wrap(text, 80)]
+            axes.set_xlabel("\n".join(["(A − B) / B, %", *sides]))
             chart.legend_below()
         return chart
 

@@ -438,8 +438,9 @@ class Answer:
             "shares": self.shares(), "heatmap": self.heat(), "trade": self.trade(), "delay-cdf": self.delay_cdf(),
             "delay-box": self.delay_box(), "convergence": self.convergence(),
         }  # fmt: skip
-        for i, result in enumerate(self.over_time().values()):
-            charts[f"throughput-{i}"] = result.plot.throughput()
+        for i, (mix, result) in enumerate(self.over_time().items()):
+            chart = charts[f"throughput-{i}"] = result.plot.throughput()
+            chart.axes[0].set_title(f"{mix}, seed {result.seed}", color="#555555")
         return charts
 
     def _results(self) -> Iterator[tuple[Mix, Result]]:

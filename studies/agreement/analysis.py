@@ -22,6 +22,7 @@ Quantities = dict[str, float]
 
 WANTED = 27
 SEGMENT = 1448  # bytes of payload in 1500: headers and timestamps left out
+ROUND_OFF = 1e-9  # of Mbit/s, ms, segments or %: what is less is but the arithmetic's
 
 
 def measure(result: Result) -> Quantities:
@@ -189,7 +190,7 @@ def tables(rows: dict[str, list[Row]], verdicts: dict[str, str]) -> list[Table]:
     """A verdict for each scenario, and every quantity."""
 
     def number(value: float) -> str:
-        return f"{value:.4g}" if math.isfinite(value) else "–"
+        return f"{value if abs(value) > ROUND_OFF else 0:.4g}" if math.isfinite(value) else "–"
 
     short = pl.DataFrame(
         {

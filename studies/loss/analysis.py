@@ -398,8 +398,8 @@ def answer(rows: Sequence[Comparison], checks: Sequence[Check]) -> str:
         return sum(one.verdict == verdict for one in found)
 
     return (
-        f"Of {len(rows)} comparisons with a printed number {count(rows, 'agrees')} agree, {count(rows, 'differs')} differ. Of {len(checks)} statements, "
-        f"each for Linux 2.6 and for today's, {count(checks, 'holds')} hold, {count(checks, 'partly')} in part, {count(checks, 'fails')} fail."
+        f"Of {len(rows)} comparisons with a printed number {count(rows, 'agrees')} agree, {count(rows, 'differs')} differ, {count(rows, 'cannot tell')} cannot be told. Of {len(checks)} statements, "
+        f"each for Linux 2.6 and for today's, {count(checks, 'holds')} hold, {count(checks, 'partly')} in part, {count(checks, 'fails')} fail, {count(checks, 'cannot tell')} cannot be told."
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cclab import Scenario, metrics, stats
-from cclab.analysis.plots import Chart, look, styled, thin
+from cclab.analysis.plots import Chart, aside, look, styled, thin
 from cclab.published import Check, Comparison, Context, Figure, Findings, Table, compare, judged
 from cclab.results import Result
 
@@ -662,7 +662,7 @@ def figures(about: dict[str, Any], runs: pl.DataFrame, drawn: dict[tuple[str, st
                 Figure(
                     f"chain-{value}",
                     f"{label.split(' (')[0]} over the hops",
-                    f"Windows of 4, 8 and 32 packets; means over n = {n} runs, bars their 95 % intervals.",
+                    f"Windows of 4, 8 and 32 packets; means over n = {n} runs, bars their 95 % intervals; laws stand a little aside of each other.",
                     panels(about, chain, value, label),
                     chain.select("window", "hops", "laws", "seed", value),
                 )
@@ -702,7 +702,7 @@ def panels(about: dict[str, Any], chain: pl.DataFrame, value: str, label: str) -
                     (h, estimate(chain.filter(window=window, laws=law, hops=h)[value].to_list(), value))
                     for h in sorted(set(chain["hops"]))
                 ]
-                axes.errorbar(
+                drawn = axes.errorbar(
                     [h for h, _ in points],
                     [e.value for _, e in points],
                     bars([e for _, e in points]),
@@ -713,6 +713,7 @@ def panels(about: dict[str, Any], chain: pl.DataFrame, value: str, label: str) -
                     elinewidth=0.8,
                     **look(i),
                 )
+                aside(drawn, i, len(about["laws"]))
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter("{x:g}")
             axes.set_xlabel("Hops")
@@ -732,7 +733,7 @@ def level_chart(of: pl.DataFrame) -> Chart:
                 (int(k), estimate(by_seed(of.filter(hops=hops, variant=k), "throughput"), "throughput"))
                 for k in sorted(set(of["variant"]))
             ]
-            axes.errorbar(
+            drawn = axes.errorbar(
                 [k for k, _ in points],
                 [e.value for _, e in points],
                 bars([e for _, e in points]),
@@ -743,6 +744,7 @@ def level_chart(of: pl.DataFrame) -> Chart:
                 elinewidth=0.8,
                 **look(i),
             )
+            aside(drawn, i, of["hops"].n_unique())
         axes.set_xticks(sorted(map(int, set(of["variant"]))))
         axes.set_xlabel("Levels")
         axes.set_ylabel("Throughput (kbit/s)")

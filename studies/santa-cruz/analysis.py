@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cclab import Scenario, stats
 from cclab.analysis.plots import Chart, look, styled, thin
+from cclab.console import number
 from cclab.published import Check, Comparison, Context, Figure, Findings, Table, compare, judged
 from cclab.results import Result
 
@@ -389,7 +390,7 @@ def candidates(spread: pl.DataFrame, published: pl.DataFrame) -> Table:
         ours = dict(of.select("protocol", "value").iter_rows())
         rows.append(
             {"Definition": str(what), "ACKs": str(ack), "Over": f"{length} s", **{n: f"{ours[n]:.3g}" for n in names},
-             "Off by at most": f"× {off(ours, printed):.3g}"}
+             "Off by at most": f"× {number(off(ours, printed), 3)}"}
         )  # fmt: skip
     return Table(
         "delay-variance",
@@ -531,15 +532,15 @@ def figures(
 ) -> list[Figure]:
     """Figures 9 and 10, and what helps to read Table 2."""
     made = []
-    for number, name in (("9", "Reno"), ("10", "Santa Cruz n=1.5")):
+    for figure, name in (("9", "Reno"), ("10", "Santa Cruz n=1.5")):
         trace = traces[name]
         data = trace.samples.select("time_s", window_packets=pl.col("cwnd_bytes") / MSS)
         queue = trace.link_samples.filter(pl.col("link") == LINK).select("time_s", "queue_packets")
         both = pl.concat([data, queue], how="diagonal").sort("time_s", maintain_order=True)
         made.append(
             Figure(
-                f"figure-{number}",
-                f"Figure {number}: window and bottleneck queue of {name}",
+                f"figure-{figure}",
+                f"Figure {figure}: window and bottleneck queue of {name}",
                 "One run (n = 1, no interval), every change drawn, the first 60 of 200 s. The printed figure's "
                 "curve is not available as numbers; what its text says is among the checks.",
                 window_and_queue(trace, 60),

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cclab import Scenario, stats
-from cclab.analysis.plots import DASHED, Chart, look, styled
+from cclab.analysis.plots import DASHED, Chart, aside, look, styled
 from cclab.published import Check, Comparison, Context, Figure, Findings, Table, compare, judged
 from cclab.results import Result
 from cclab.theory import wireless
@@ -297,12 +297,13 @@ CLAIMS = {"anomaly": anomaly_claims, "stations": station_claims, "upload": uploa
 def estimates(
     axes: Any, x: Sequence[float], of: Sequence[stats.Estimate], scale: float, index: int, **more: Any
 ) -> None:
-    """Points with their intervals."""
+    """Points with their intervals, those of several laws or rates aside of each other."""
     y = np.array([e.value for e in of]) / scale
     bars = np.abs(np.array([[e.low for e in of], [e.high for e in of]]) / scale - y)
-    axes.errorbar(
+    drawn = axes.errorbar(
         x, y, bars, color=look(index)["color"], marker="osD^v"[index], markersize=4, capsize=2, elinewidth=0.8, **more
     )
+    aside(drawn, index, 4)
 
 
 def few_ticks(axes: Any, ticks: Sequence[float]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cclab import Scenario, stats
-from cclab.analysis.plots import DASHED, Chart, look, styled
+from cclab.analysis.plots import DASHED, Chart, aside, look, styled
 from cclab.published import Check, Comparison, Context, Figure, Findings, Table, compare, judged
 from cclab.results import Result
 from cclab.theory import wireless
@@ -444,8 +444,9 @@ def tcp_figure(context: Context, runs: Runs) -> Figure:
                 hops, colour = [row["hops"] for row in of], look(index)["color"]
                 label = f"ours, window {window}" if law == "Sack" else "_"
                 axes.plot(hops, [row["goodput_kbps_mean"] for row in of], color=colour, linewidth=1)
-                axes.errorbar(hops, [x.value for x in ours], [x.half_width for x in ours], color=colour, marker="osD"[index],
+                drawn = axes.errorbar(hops, [x.value for x in ours], [x.half_width for x in ours], color=colour, marker="osD"[index],
                               markersize=3.5, linestyle="none", elinewidth=0.8, capsize=2, label=label)  # fmt: skip
+                aside(drawn, index, 3)
                 made += [(law, window, row["hops"], row["goodput_kbps_mean"], x.value, x.low, x.high)
                          for row, x in zip(of, ours, strict=True)]  # fmt: skip
                 n = ours[0].n
@@ -456,7 +457,7 @@ def tcp_figure(context: Context, runs: Runs) -> Figure:
         panels[0].set_ylim(bottom=0)  # of all panels, once all is drawn
         chart.legend_below(key={"ns-2.35": "-"})
     schema = ["law", "window", "hops", "ns2_kbps", "ours_kbps", "low", "high"]
-    caption = f"Lines: ns-2.35, means of 20 runs. Marks: ours, means of n = {n} runs with 95 % intervals."
+    caption = f"Lines: ns-2.35, means of 20 runs. Marks: ours, means of n = {n} runs with 95 % intervals, those of the windows a little aside of each other."
     return Figure("tcp", "TCP over a chain", caption, chart, pl.DataFrame(made, schema=schema, orient="row"))
 
 

@@ -122,6 +122,8 @@ def test_round_off_is_no_difference() -> None:
 def test_what_only_one_has_is_told() -> None:
     found = compare(side("a", flows(f=[1, 1], g=[1, 1])), side("b", flows(f=[1, 1])), ["goodput"])
     assert found.left_out == ["only a has goodput of 1 of its flows: g"]
+    assert found.footing().endswith("What only one of them has cannot be told.")  # why the verdict is not "agrees"
+    assert found.chart().axes[0].get_xlabel().splitlines() == ["(A − B) / B, %", "A: a", "B: b"]
     with pytest.raises(ResultError, match="nothing of one has its like"):
         compare(side("a", flows(f=[1])), side("b", flows(g=[1])), ["goodput"])
 

@@ -274,9 +274,50 @@ def test_convergence_of_a_run_is_that_of_the_metric(small):
 
 
 def test_pairs_of_laws_are_told_apart():
+    columns = ["cc", "flows.0.cc", "flows.1.cc"]
     pairs = [("cubic", "cubic", "reno"), ("cubic", "reno", "cubic"), ("reno", "reno", "reno")]
-    assert len(set(studies._told_apart(pairs))) == 3
-    assert studies._told_apart([("cubic", "cubic"), ("reno", "reno")]) == ["cubic", "reno"]
+    assert studies._told_apart(columns, pairs) == ([", ".join(pair) for pair in pairs], ", ".join(columns))
+    assert studies._told_apart(columns[:2], [("cubic", "cubic"), ("reno", "reno")]) == (["cubic", "reno"], None)
+
+
+def test_what_names_are_values_of_is_told(study):
+    """Of a name like "reno, 3" nobody knows of what there are three."""
+    for chart in (study.plot.trade(), study.plot.delay_cdf()):
+        assert chart.legends[0].get_title().get_text().splitlines()[0] == "cc, flows.0.cc, flows.1.cc"
+    assert study.plot.delay_box().axes[0].get_ylabel() == "cc, flows.0.cc, flows.1.cc"
+
+
+def test_distributions_that_coincide_are_told_apart():
+    a = np.linspace(40, 80, 500)
+    chart = figures.cdf({"a": a, "b": a * 1.001, "c": a * 1.1}, "x (ms)")
+    assert chart.legends[0].get_title().get_text() == "on the line of a: b"
+    assert [line.get_linestyle() for line in chart.axes[0].lines] == ["-", "--", "-"]
+
+
+def test_intervals_at_one_value_stand_aside_of_each_other(study):
+    """So that all of them are seen; the values that are told stay those that were run."""
+    chart = study.plot.over("goodput", "network.queue.limit")
+    drawn = [container.lines[0] for container in chart.axes[0].containers]
+    assert len(drawn) > 1
+    places = [line.get_transform().transform(line.get_xydata())[0, 0] * 72 / chart.dpi for line in drawn]
+    assert np.diff(places) == pytest.approx(10 / (len(drawn) - 1))  # wider than a cap, in points
+    assert len({tuple(line.get_xdata()) for line in drawn}) == 1
+    told = [one["points"][0] for one in chart.series()["series"]]
+    assert np.diff([point[0] for point in told]) == pytest.approx(
+        10 / (len(drawn) - 1), abs=0.11
+    )  # the tip is there, too
+    assert len({point[2] for point in told}) == 1
+    low, high = chart.axes[0].get_xlim()
+    assert low < min(drawn[0].get_xdata()) < max(drawn[0].get_xdata()) < high
+
+
+def test_a_long_legend_leaves_the_axes_their_room():
+    def height_in(n):
+        chart = figures.trade({f"a name that takes half of a row, {i}": ([1, 2], [3, 4]) for i in range(n)}, "x", "y")
+        chart.draw_without_rendering()
+        return chart.axes[0].bbox.height / chart.dpi
+
+    assert height_in(24) > 0.75 * height_in(2)
 
 
 def test_a_page_goes_without_what_is_too_much_or_failed(study, tmp_path, monkeypatch):

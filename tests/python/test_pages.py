@@ -138,6 +138,18 @@ def test_verdicts_are_in_view(opened, kind, width):
         assert box["x"] + box["width"] <= width
 
 
+# Figures of a row as a block that are broken over lines though a line of their own would hold them.
+BROKEN = """() => [...document.querySelectorAll(".blocks td.n")].filter(e => e.checkVisibility()
+  && e.getBoundingClientRect().height > 1.7 * parseFloat(getComputedStyle(e).lineHeight)
+  && e.getBoundingClientRect().width < 0.9 * e.parentElement.getBoundingClientRect().width)
+  .map(e => e.dataset.h + ": " + e.textContent)"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_figure_is_not_broken_while_there_is_room(opened, kind):
+    assert opened(kind, 400).evaluate(BROKEN) == []
+
+
 def test_what_is_no_verdict_does_not_look_like_one(opened):
     assert opened("run", 400).locator(".verdict").count() == 0
 

@@ -56,6 +56,36 @@ def test_a_flow_keeps_its_colour(result):
     assert colours(result.plot.cwnd())["reno-1"] == every["reno-1"]
 
 
+def test_lines_that_coincide_are_told_apart():
+    """Flows that share a queue have one RTT: who draws theirs on each other hides one. Of other paths they are apart."""
+    shared = {
+        "duration": "10 s",
+        "network": {"rate": "20 Mbit/s", "rtt": "40 ms"},
+        "flows": [{"cc": "cubic"}, {"cc": "reno"}],
+        "record": {"samples": "20 ms"},
+    }
+    chart = Scenario.from_dict(shared).run().plot.rtt()
+    assert chart.legends[0].get_title().get_text() == "on the line of cubic-1: reno-1"
+    assert [line.is_dashed() for line in chart.axes[0].lines[:2]] == [False, True]
+    apart = Scenario.from_dict(shared | {"flows": [{"cc": "cubic"}, {"cc": "reno", "rtt": "80 ms"}]}).run().plot.rtt()
+    assert apart.legends[0].get_title().get_text() == ""
+    assert not any(line.is_dashed() for line in apart.axes[0].lines[:2])
+
+
+def test_what_a_discipline_drops_is_not_lost_to_a_full_queue():
+    codel = {
+        "duration": "10 s",
+        "network": {"rate": "5 Mbit/s", "rtt": "40 ms", "queue": {"discipline": "codel"}},
+        "flows": [{"cc": "reno"}],
+        "record": {"samples": "50 ms", "frames": True},
+    }
+    result = Scenario.from_dict(codel).run()
+    assert set(result.losses["cause"]) == {"discipline"}
+    words = [text.get_text() for text in result.plot.cwnd().legends[0].get_texts()]
+    assert f"lost: the queue's discipline ({result.losses.height})" in words
+    assert not any("full queue" in word for word in words)
+
+
 def test_no_bin_is_narrower_than_the_samples():
     """A transfer of half a second, sampled every 100 ms: not five spikes of many times the link's rate."""
     short = Scenario.from_dict(

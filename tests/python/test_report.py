@@ -99,6 +99,17 @@ def test_how_to_run_it_again(page):
     assert "cclab run scenario.toml --seed 7" in page.read_text()
 
 
+def test_it_says_from_when_on_is_counted(page, small, tmp_path):
+    assert "after the warm-up" not in page.read_text()  # there is none
+    small.replace({"warmup": "500 ms"}).run().save(tmp_path / "r")
+    assert "are of the time after the warm-up (500 ms)" in report.write_report(tmp_path / "r").read_text()
+
+
+def test_a_column_of_figures_with_a_gap_is_still_one():
+    assert all(map(report._is_number, ("", "–", "× 3.71", "1.2 [0.9, 1.5]", "−3")))
+    assert not any(map(report._is_number, ("an ACK for each", "n = 3 runs of it")))
+
+
 def test_formulas_have_no_seed(tmp_path):
     given = {"network": {"rate": "10 Mbit/s", "rtt": "40 ms", "loss": {"data": "1%"}}, "flows": [{"cc": "reno"}]}
     cclab.Scenario.from_dict({"duration": "60 s", **given}).run(backend="model").save(tmp_path / "r")

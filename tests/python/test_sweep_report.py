@@ -80,7 +80,7 @@ def test_one_run_has_no_interval(small, tmp_path):
     cclab.Study(small).run(out=tmp_path / "one")
     text = write_report(tmp_path / "one").read_text()
     assert "there is no interval" in text
-    assert " ± " not in text.split("<h2>Every point</h2>")[1].split("</tbody>")[0]
+    assert "±" not in text.split("<h2>Every point</h2>")[1].split("</tbody>")[0]
 
 
 def test_replications_that_cannot_differ_are_told(small, tmp_path):

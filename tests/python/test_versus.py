@@ -88,6 +88,8 @@ def test_vegas_yields_to_cubic_in_a_deep_buffer(tmp_path: Path, capsys: pytest.C
     assert "cubic or vegas?" in page
     assert lack in page
     assert page.count("<svg") == 7
+    over_time = versus.load(out).figures()["throughput-0"]
+    assert over_time.axes[0].get_title(loc="left").startswith("1 cubic + 1 vegas, seed ")
     again = page.partition("Run it again")[2]
     assert "cclab compare cubic vegas" in again
     assert "--seeds 3" in again

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.patches import Ellipse
 
-from cclab.analysis.plots import Chart, look, styled
+from cclab.analysis.plots import DASHED, Chart, coincide, look, on_top, styled
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -63,7 +63,14 @@ def _distribution(given: ArrayLike | Distribution) -> Distribution:
     return given if isinstance(given, Distribution) else Distribution(given)
 
 
-def trade(points: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str, *, ellipses: bool = True) -> Chart:
+def trade(
+    points: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    x: str,
+    y: str,
+    *,
+    ellipses: bool = True,
+    title: str | None = None,
+) -> Chart:
     """What is got against what it costs, a point for each run, and the ellipse that a further one is in with 95 %.
 
     As Pantheon's (Yan et al., ATC 2018), whose ellipse holds a standard deviation. Five runs or more have an ellipse,
@@ -74,6 +81,7 @@ def trade(points: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str, *, 
         x: Label of what it costs.
         y: Label of what is got.
         ellipses: Whether the points of a name are runs of one thing.
+        title: What the names are values of.
     """
     with styled():
         chart = Chart(height_in=4.0)
@@ -94,7 +102,7 @@ def trade(points: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str, *, 
         axes.set_ylim(bottom=max(axes.get_ylim()[0], 0.0))
         axes.set_xlabel(f"{x}; less is better")
         axes.set_ylabel(y)
-        chart.legend_below()
+        chart.legend_below(title=title)
     return chart
 
 
@@ -114,27 +122,52 @@ def ellipse(x: ArrayLike, y: ArrayLike) -> tuple[tuple[float, float], float, flo
     return (float(x.mean()), float(y.mean())), float(width), float(height), angle
 
 
-def cdf(samples: Mapping[str, ArrayLike | Distribution], x: str) -> Chart:
-    """Cumulative distributions, as flent draws them: the share of samples that are at most x."""
+def cdf(samples: Mapping[str, ArrayLike | Distribution], x: str, title: str | None = None) -> Chart:
+    """Cumulative distributions, as flent draws them: the share of samples that are at most x.
+
+    One that lies on another is dashed, and the legend says so.
+
+    Args:
+        samples: By name.
+        x: What they are, with the unit.
+        title: What the names are values of.
+    """
     with styled():
         chart = Chart(height_in=3.6)
         axes = chart.add_subplot()
+        lines: dict[str, NDArray[Any]] = {}
+        covers: dict[str, str] = {}
         for i, (name, given) in enumerate(samples.items()):
             values, shares = _distribution(given).line()
             if len(values):
                 if len(values) > _MOST_POINTS:
                     kept = np.unique(np.searchsorted(shares, np.linspace(shares[0], 1.0, _MOST_POINTS)))
                     values, shares = values[kept], shares[kept]
-                axes.step([values[0], *values], [0.0, *shares], where="post", label=name, **look(i))
+                across = np.column_stack([shares, values])
+                below = next((other for other, of in lines.items() if coincide(of, across)), None)
+                lines[name] = across
+                drawn = look(i)
+                if below is not None:
+                    covers[name] = below
+                    drawn |= {"linestyle": DASHED}
+                elif len(samples) > 1:
+                    drawn |= {"linewidth": 1.9}  # seen below the dashes of another
+                axes.step([values[0], *values], [0.0, *shares], where="post", label=name, **drawn)
         axes.set_ylim(0, 1)
         axes.set_xlabel(x)
         axes.set_ylabel("Share of samples at most this")
-        chart.legend_below()
+        chart.legend_below(title="\n".join(filter(None, (title, on_top(covers)))) or None)
     return chart
 
 
-def boxes(samples: Mapping[str, ArrayLike | Distribution], x: str) -> Chart:
-    """Box plots, a row each: median, the middle half, and whiskers from the 5th to the 95th percentile."""
+def boxes(samples: Mapping[str, ArrayLike | Distribution], x: str, title: str | None = None) -> Chart:
+    """Box plots, a row each: median, the middle half, and whiskers from the 5th to the 95th percentile.
+
+    Args:
+        samples: By name.
+        x: What they are, with the unit.
+        title: What the names are values of.
+    """
     with styled():
         chart = Chart(height_in=1.2 + 0.36 * max(len(samples), 2))
         axes = chart.add_subplot()
@@ -151,6 +184,7 @@ def boxes(samples: Mapping[str, ArrayLike | Distribution], x: str) -> Chart:
         axes.set_ylim(len(samples) - 0.5, -0.5)
         _from_zero(axes)
         axes.grid(axis="y", visible=False)
+        axes.set_ylabel(title or "")
         axes.set_xlabel(f"{x}: median, middle half,\n5th to 95th percentile")
     return chart
 
@@ -185,8 +219,14 @@ def heat(chart: Chart, axes: Any, values: NDArray[Any], rows: Sequence[str], col
     chart.colorbar(mesh, ax=axes, shrink=0.85)
 
 
-def dots(times: Mapping[str, ArrayLike], x: str) -> Chart:
-    """A point for each run, a row for each name; runs without an end (infinite) are told beside the row."""
+def dots(times: Mapping[str, ArrayLike], x: str, title: str | None = None) -> Chart:
+    """A point for each run, a row for each name; runs without an end (infinite) are told beside the row.
+
+    Args:
+        times: By name.
+        x: What they are, with the unit.
+        title: What the names are values of.
+    """
     with styled():
         chart = Chart(height_in=1.2 + 0.36 * max(len(times), 2))
         axes = chart.add_subplot()
@@ -195,7 +235,7 @@ def dots(times: Mapping[str, ArrayLike], x: str) -> Chart:
             values = np.asarray(given, float)
             ended = values[np.isfinite(values)]
             colour = look(0)["color"]  # the row has the name
-            axes.plot(ended, np.full(len(ended), i), "o", color=colour, markersize=4, alpha=0.6)
+            axes.plot(ended, np.full(len(ended), i), "o", color=colour, markersize=4, alpha=0.6, clip_on=False)
             if 2 * len(ended) > len(values):
                 middle = np.median(np.where(np.isfinite(values), values, np.inf))
                 (bar,) = axes.plot(middle, i, "|", color=colour, markersize=15, markeredgewidth=2)
@@ -208,6 +248,7 @@ def dots(times: Mapping[str, ArrayLike], x: str) -> Chart:
         else:
             axes.set_xticks([])
             axes.text(0.5, 0.5, "no run did", transform=axes.transAxes, ha="center", color="#555555")
+        axes.set_ylabel(title or "")
         axes.set_xlabel(f"{x},\nbar: median, where most did")
     return chart
 

@@ -6,6 +6,7 @@ matplotlib's objects are used without pyplot: no window system, nothing left beh
 from __future__ import annotations
 
 import io
+import textwrap
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -28,6 +29,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyArrowPatch, StepPatch
 from matplotlib.ticker import FixedLocator, LogFormatter, LogFormatterMathtext
+from matplotlib.transforms import ScaledTranslation
 
 from cclab import folders
 from cclab.errors import ResultError
@@ -69,11 +71,12 @@ _MOST_POINTS = 4000  # of one line; a minimum and a maximum stand for each stret
 # Why packets were lost, in groups, and the mark of each: told apart by shape, too.
 _CAUSES: dict[str, tuple[str, ...]] = {
     "contention (MAC gave up)": ("retries",),
-    "full queue": ("queue", "discipline", "tunnel"),
+    "full queue": ("queue", "tunnel"),
+    "the queue's discipline": ("discipline",),
     "no route or next hop gone": ("out of range", "no route", "no answer", "waited", "expired"),
     "random": ("random",),
 }
-_MARKS = ("x", "v", "s", "o")  # by shape alone: colours are flows
+_MARKS = ("x", "v", "D", "s", "o")  # by shape alone: colours are flows
 # Frames: colour and height of the bar.
 _FRAMES: dict[str, tuple[str, float]] = {
     "RTS": ("#56B4E9", 0.4),
@@ -94,6 +97,8 @@ _MOST_NAMED = 20  # stations; of more only those on a route
 _FEW_FRAMES = 50  # in a window that is not given
 _MOST_LINES = 7  # drawn and named one by one; beyond that the flows of one law are a mean and a band
 _GRID = 400  # points of these
+_NEAR = 0.015  # of the largest value: as much as a line is thick
+_ASIDE = 10.0  # points, from the first of several series to the last
 _MOST_TOLD = 600  # points of a series that a page can tell the value of
 
 
@@ -119,6 +124,7 @@ class Chart(Figure):
     def __init__(self, width_in: float = WIDTH_IN, height_in: float = 3.4) -> None:
         super().__init__(figsize=(width_in, height_in), layout="constrained")
         FigureCanvasAgg(self)
+        self._for_legend_in = 0.0
         self._named: dict[str, list[Artist]] = {}
         self._told: set[Artist] = set()
 
@@ -138,7 +144,7 @@ class Chart(Figure):
     def legend_below(
         self, named: dict[str, Any] | None = None, title: str | None = None, key: Mapping[str, Any] | None = None
     ) -> None:
-        """One legend for all axes, below them.
+        """One legend for all axes, below them; the figure is made higher for one that takes more than a quarter of it.
 
         Args:
             named: What is drawn, by name; `None` takes the labels of the axes, where one that begins with _ is hidden.
@@ -147,20 +153,30 @@ class Chart(Figure):
         """
         named = self._labelled() if named is None else dict(named)
         named |= {name: Line2D([], [], color="#666666", linestyle=line) for name, line in (key or {}).items()}
+        self.set_figheight(self.get_figheight() - self._for_legend_in)
+        self._for_legend_in = 0.0
         if named:
-            for columns in range(min(len(named), 4), 0, -1):  # as many as there is room for
-                made = self.legend(
-                    list(named.values()), list(named), loc="outside lower center", ncols=columns, title=title
-                )
-                if self._over(made) <= 1:
-                    return
-                if columns > 1:
-                    made.remove()
-            size = float(STYLE["font.size"])
-            while (over := self._over(made)) > 1 and size > 1:
-                size /= max(over, 1.02)
-                for text in made.get_texts():
-                    text.set_fontsize(size)
+            made = self._fitted(named, title)
+            height_in = self.get_figheight()
+            self._for_legend_in = max(float(made.get_window_extent().height) / self.dpi - height_in / 4, 0.0)
+            self.set_figheight(height_in + self._for_legend_in)
+
+    def _fitted(self, named: dict[str, Any], title: str | None) -> Any:
+        """A legend with as many columns as there is room for."""
+        for columns in range(min(len(named), 4), 0, -1):
+            made = self.legend(
+                list(named.values()), list(named), loc="outside lower center", ncols=columns, title=title
+            )
+            if self._over(made) <= 1:
+                return made
+            if columns > 1:
+                made.remove()
+        size = float(STYLE["font.size"])
+        while (over := self._over(made)) > 1 and size > 1:
+            size /= max(over, 1.02)
+            for text in made.get_texts():
+                text.set_fontsize(size)
+        return made
 
     def _labelled(self) -> dict[str, Any]:
         """What has a label, by it."""
@@ -262,7 +278,9 @@ class Chart(Figure):
         if axes is None or not len(values):
             return []
         values = values[np.isfinite(values[:, :2]).all(axis=1)]
-        places = axes.transData.transform(values[:, :2])
+        # where it is drawn, which may be aside of its value
+        drawn = _first(artist).get_transform() if isinstance(artist, ErrorbarContainer) else axes.transData
+        places = drawn.transform(values[:, :2])
         (left, bottom), (right, top) = axes.bbox.get_points()
         x, y = places.T
         shown = np.flatnonzero((x >= left - 1) & (x <= right + 1) & (y >= bottom - 1) & (y <= top + 1))
@@ -591,7 +609,7 @@ class Plots:
             if of.height:
                 mark: Any = {"marker": marker, "color": "black", "markerfacecolor": "white", "markersize": 5}
                 x, y = of["time_s"], of["cwnd_bytes"] / 1e3
-                axes.plot(x, y, linestyle="", zorder=3, label=f"lost: {name} ({of.height})", **mark)
+                axes.plot(x, y, linestyle="", zorder=3, label=f"lost: {name} ({of.height:,})", **mark)
 
     def map(self, at_s: float | None = None) -> Chart:
         """Where stations are at a moment, how far their radio reaches, and the routes of the flows; metres.
@@ -806,13 +824,23 @@ class Plots:
             if len(looks) > _MOST_LINES:
                 named = self._crowd(axes, {name: parts[name] for name in looks}, draw)
                 looks = {}
+            lines: dict[str, NDArray[Any]] = {}
+            covers: dict[str, str] = {}
             for name, look in looks.items():
                 # matplotlib hides names that begin with _: ours go to the legend by hand
                 before = set(axes.get_children())
                 draw(axes, parts[name], {**look, "label": None})
-                drawn = [a for a in axes.get_children() if a not in before]
+                drawn: list[Any] = [a for a in axes.get_children() if a not in before]
                 if not any(np.isfinite(_values(a)[:, 1]).any() for a in drawn):
                     continue  # datagrams have no window
+                points = _values(drawn[0])
+                below = next((other for other, of in lines.items() if coincide(of, points)), None)
+                lines[name] = points
+                if below is not None:
+                    covers[name] = below
+                    if len(drawn) == 1:  # where dashes mean nothing else
+                        look["linestyle"] = DASHED
+                        drawn[0].set_linestyle(DASHED)  # the line below is seen in the gaps
                 chart.name(name, *drawn)
                 named[name] = Line2D([], [], color=look["color"], linestyle=look["linestyle"])
             if further is not None:
@@ -831,7 +859,7 @@ class Plots:
                 band: Any = {"color": "#eef0f2", "linewidth": 0, "zorder": 0}
                 named["warm-up, not in the means"] = axes.axvspan(start_s, min(warmup, end), **band)
             axes.set_title(f"{self._result.name}, seed {self._result.seed}", color="#555555")
-            chart.legend_below(named)
+            chart.legend_below(named, on_top(covers))
         return chart
 
     def _looks(self, drawn: Collection[str], by: str) -> dict[str, dict[str, Any]]:
@@ -882,6 +910,27 @@ class _Recorder:
         self.x, self.y = np.asarray(edges, float), np.append(np.asarray(y, float), np.nan)
 
 
+def coincide(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether two lines, rows of x and y, look like one: nine tenths of the way they are nearer than they are thick."""
+    one, other = (line[np.isfinite(line).all(axis=1)] for line in (one, other))
+    if min(len(one), len(other)) < 2:
+        return False
+    x = np.linspace(max(one[0, 0], other[0, 0]), min(one[-1, 0], other[-1, 0]), _GRID)
+    if x[-1] - x[0] < 0.5 * max(np.ptp(one[:, 0]), np.ptp(other[:, 0])):
+        return False
+    apart = np.abs(np.interp(x, *one.T) - np.interp(x, *other.T))
+    return bool(np.mean(apart <= _NEAR * max(one[:, 1].max(), other[:, 1].max())) >= 0.9)
+
+
+def on_top(covers: Mapping[str, str]) -> str | None:
+    """Which lines lie on which other, for the title of a legend."""
+    told = [
+        f"on the line of {below}: {', '.join(n for n, b in covers.items() if b == below)}"
+        for below in dict.fromkeys(covers.values())
+    ]
+    return "\n".join(line for text in told for line in textwrap.wrap(text, 64)) or None
+
+
 def _resampled(of: pl.DataFrame, draw: Callable[..., None], grid: NDArray[Any]) -> NDArray[Any]:
     """The line of one flow at the times of `grid`, the last value before each; NaN where the flow is not there."""
     line = _Recorder()
@@ -908,6 +957,14 @@ def look(index: int) -> dict[str, Any]:
         "color": COLOURS[index % len(COLOURS)],
         "linestyle": _DASHES[index // len(COLOURS) % len(_DASHES)],
     }
+
+
+def aside(drawn: ErrorbarContainer, index: int, of: int) -> None:
+    """Move the `index`-th `of` several series so far to the side that the error bars of all are seen; values stay."""
+    points = min(3.5, _ASIDE / max(of - 1, 1)) * (index - (of - 1) / 2)
+    for part in _parts(drawn):
+        axes: Any = part.axes
+        part.set_transform(axes.transData + ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans))
 
 
 def thin(x: pl.Series, y: pl.Series, most: int = _MOST_POINTS) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -18,7 +18,7 @@ from cclab.analysis import figures as drawing
 from cclab.analysis import metrics, stats
 from cclab.analysis.metrics import connections as connections_of
 from cclab.analysis.metrics import total_goodput_bps, were_together, without_tunnels
-from cclab.analysis.plots import WIDTH_IN, Chart, look, styled
+from cclab.analysis.plots import WIDTH_IN, Chart, aside, look, styled
 from cclab.console import number
 from cclab.errors import ResultError, UnknownNameError
 
@@ -246,9 +246,9 @@ def over(
             here = here if columns is None else here.filter(pl.col(columns) == column)
             for k, values in enumerate(named):
                 part = here.filter(pl.col(p) == v for p, v in zip(lines, values, strict=True)) if lines else here
-                beside = 0.0 if scale else 0.5 * (k - (len(named) - 1) / 2) / len(named)
-                _line(axes, part, [x_of[v] + beside for v in part[along]], metric, k, joined=scale is not None,
-                      name=", ".join(map(str, values)) or metric.label)  # fmt: skip
+                shift = 0.0 if scale else 0.5 * (k - (len(named) - 1) / 2) / len(named)
+                _line(axes, part, [x_of[v] + shift for v in part[along]], metric, k, joined=scale is not None,
+                      name=", ".join(map(str, values)) or metric.label, of=len(named))  # fmt: skip
             if scale is None and len(named) == 1:
                 for at, value in here.select(along, pl.col("mean") * metric.scale).rows():
                     axes.annotate(number(value, 3), (x_of[at], value), (4, 4), textcoords="offset points")
@@ -285,24 +285,34 @@ def _apart(numbers: Collection[float]) -> list[float]:
     return kept
 
 
-def _line(axes: Any, part: pl.DataFrame, x: list[float], metric: Metric, k: int, *, joined: bool, name: str) -> None:
+def _line(
+    axes: Any, part: pl.DataFrame, x: list[float], metric: Metric, k: int, *, joined: bool, name: str, of: int
+) -> None:
     middle = part["mean"].to_numpy() * metric.scale
     low, high = (part[end].fill_nan(None).fill_null(part["mean"]).to_numpy() for end in ("low", "high"))
     bars = np.abs(np.clip([low, high], metric.least, metric.most) * metric.scale - middle)
     sort = sorted(range(len(x)), key=x.__getitem__)
     style = look(k) if joined else look(k) | {"linestyle": "none"}
-    axes.errorbar([x[i] for i in sort], middle[sort], bars[:, sort], capsize=2, elinewidth=0.8, marker="o",
+    drawn = axes.errorbar([x[i] for i in sort], middle[sort], bars[:, sort], capsize=2, elinewidth=0.8, marker="o",
                   markersize=3, label=name, **style)  # fmt: skip
+    if joined:
+        aside(drawn, k, of)
 
 
 class TooManyError(ResultError):
     """A figure would have more panels or names than a page holds."""
 
 
-def _told_apart(keys: Collection[tuple[Any, ...]]) -> list[str]:
-    """What combinations are called: nothing twice, unless it takes that to tell them apart."""
-    short = [", ".join(dict.fromkeys(map(str, key))) for key in keys]
-    return short if len(set(short)) == len(keys) else [", ".join(map(str, key)) for key in keys]
+def _told_apart(columns: Sequence[str], keys: Collection[tuple[Any, ...]]) -> tuple[list[str], str | None]:
+    """What combinations are called, and of which columns these are values, if not of the law alone.
+
+    A column that always has the value of one before it is left out.
+    """
+    kept = [
+        i for i in range(len(columns)) if not any(all(key[i] == key[earlier] for key in keys) for earlier in range(i))
+    ]
+    title = ", ".join(columns[i] for i in kept)
+    return [", ".join(str(key[i]) for i in kept) for key in keys], None if title == "cc" else title
 
 
 class StudyPlots:
@@ -408,14 +418,16 @@ class StudyPlots:
         flows = without_tunnels(self._study.table("flows"), self._study.table("links")).filter(pl.col("cc") != "udp")
         flows = flows.with_columns(pl.col("owd_p95_s").fill_nan(None))
         runs = flows.group_by(*at, "cc", maintain_order=True).agg(pl.col("goodput_bps", "owd_p95_s").mean())
-        groups = list(runs.group_by(self._groups(by), maintain_order=True))
+        columns = self._groups(by)
+        groups = list(runs.group_by(columns, maintain_order=True))
+        names, title = _told_apart(columns, [key for key, _ in groups])
         points = {
             name: (of["owd_p95_s"].to_numpy() * 1e3, of["goodput_bps"].to_numpy() / 1e6)
-            for name, (_, of) in zip(_told_apart([key for key, _ in groups]), groups, strict=True)
+            for name, (_, of) in zip(names, groups, strict=True)
         }
         one_point = all(of.select(self._study.parameters).n_unique() == 1 for _, of in groups) if self._varied else True
         labels = "One-way delay, 95th percentile (ms)", "Goodput of a flow (Mbit/s)"
-        chart = drawing.trade(points, *labels, ellipses=one_point)
+        chart = drawing.trade(points, *labels, ellipses=one_point, title=title)
         if none := flows["owd_p95_s"].null_count():
             told = f"{none} of {flows.height} flows delivered nothing: they have no delay"
             chart.supxlabel(told, fontsize="medium", color="#555555", x=0.98, ha="right")
@@ -482,7 +494,8 @@ class StudyPlots:
 
     # Of samples.
 
-    def _delays(self, by: Sequence[str] | None) -> dict[str, drawing.Distribution]:
+    def _delays(self, by: Sequence[str] | None) -> tuple[dict[str, drawing.Distribution], str | None]:
+        """RTT samples in ms by name, and what the names are values of."""
         groups = self._groups(by)
         many = self._study.table("flows").filter(pl.col("cc") != "udp").select(groups).n_unique()
         if many > _MOST_ROWS:
@@ -492,7 +505,8 @@ class StudyPlots:
             for law, of in metrics.rtts_s(result).items():
                 key = tuple(str(law if p == "cc" else at[p]) for p in groups)
                 found.setdefault(key, drawing.Distribution()).add(of * 1e3)
-        return dict(zip(_told_apart(found), found.values(), strict=True))
+        names, title = _told_apart(groups, found)
+        return dict(zip(names, found.values(), strict=True)), title
 
     def delay_cdf(self, by: Sequence[str] | None = None) -> Chart:
         """Cumulative distribution of all RTT samples after the warm-up, of every law at every point; milliseconds.
@@ -500,11 +514,13 @@ class StudyPlots:
         Args:
             by: What has a line of its own: `"cc"` and what is varied.
         """
-        return drawing.cdf(self._delays(by), "Round-trip time (ms)")
+        samples, title = self._delays(by)
+        return drawing.cdf(samples, "Round-trip time (ms)", title)
 
     def delay_box(self, by: Sequence[str] | None = None) -> Chart:
         """Box plots of all RTT samples after the warm-up, of every law at every point; milliseconds."""
-        return drawing.boxes(self._delays(by), "Round-trip time (ms)")
+        samples, title = self._delays(by)
+        return drawing.boxes(samples, "Round-trip time (ms)", title)
 
     def convergence(self) -> Chart:
         """How long flows took from the last one's start until all were near an equal share, a point for each run.
@@ -518,7 +534,7 @@ class StudyPlots:
         for at, result in self._study.results():
             name = ", ".join(str(at[p]) for p in self._varied) or self._study.name
             found.setdefault(name, []).append(metrics.convergence_time_s(result))
-        return drawing.dots(found, "Time to an equal share ± 20 % (s)")
+        return drawing.dots(found, "Time to an equal share ± 20 % (s)", ", ".join(self._varied))
 
     def throughput(self, point: int = 0, replication: int = 0) -> Chart:
         """Goodput over time of one run, capacity behind it."""

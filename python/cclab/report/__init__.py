@@ -98,7 +98,8 @@ def _run_page(folder: Path) -> str:
         "map": "Stations and routes", "transmissions": "Who sends when",
     }  # fmt: skip
     if result.losses.height:
-        captions["cwnd"] += " Marks are data packets that were lost, at the moment and by the cause."
+        captions["cwnd"] += " Marks are data packets that were lost, at the moment and by the cause; behind each cause "
+        captions["cwnd"] += "stands how many, in the whole run."
     one = f" One run (n = 1, seed {result.seed}), so there is no interval."
     figures = [
         _figure(name, titles[name], captions[name] + one, chart.svg(), chart.series(), None)
@@ -156,7 +157,7 @@ def _published_page(folder: Path, sealed: bool) -> str:
         downloads=downloads,
         counts=counts,
         wide=WIDE if any(row.get("others") for row in found["comparisons"]) else "",
-        legends={"numbers": meanings(row["tolerance"] for row in found["comparisons"]), "claims": published.CLAIMS},
+        legends={"numbers": meanings(found["comparisons"]), "claims": published.CLAIMS},
         sources=published.SOURCES,
         part_options="".join(f" --part {part}" for part in chosen),
         set_options="".join(
@@ -309,6 +310,7 @@ def _render(template: str, **values: Any) -> str:
         "percent": percent,
         "as_printed": as_printed,
         "slug": _slug,
+        "whole": _whole,
         "heading": lambda text: text.removeprefix("|").replace("|", " "),
         "difference": _difference,
         "interval": interval,
@@ -323,9 +325,14 @@ def _render(template: str, **values: Any) -> str:
     return environment.get_template(template).render(style=style, script=script, script_hash=script_hash, **values)
 
 
+def _whole(cell: str) -> str:
+    """A figure that is wrapped, if at all, before its interval."""
+    return cell.replace("± ", "±\u00a0").replace(", ", ",\u00a0")
+
+
 def _is_number(cell: str) -> bool:
-    """Whether a cell of a table is a figure, perhaps with an interval, or a dash, and not words that may be wrapped."""
-    return bool(re.match(r"[-+−–×±\[]*\s*\d|–", cell)) and len(re.findall(r"[A-Za-z]{3,}", cell)) == 0
+    """Whether a cell of a table is a figure, perhaps with an interval, or none, and not words that may be wrapped."""
+    return bool(re.match(r"[-+−–×±\[]*\s*\d|–|$", cell)) and len(re.findall(r"[A-Za-z]{3,}", cell)) == 0
 
 
 def _difference(row: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ OF_LAWS = OF_SWEEPS | {
                "95 % interval (Student's t)."),
     "heatmap": ("Each beside each", "Means of n = {n} runs of each mixture. Harm is (solo − mixed) / solo of the "
                 "goodput of those in the columns, solo being the same flows without the one in the row; on the "
-                "diagonal one more of their own joins them."),
+                "diagonal one more of their own joins them. What is white was not run."),
     "trade": ("Goodput and delay", f"A point is a run; an ellipse, of five or more, {_ELLIPSE}"),
     "delay-cdf": ("Round-trip times of each among its own", _SAMPLES),
     "delay-box": ("Round-trip times in every mixture", _SAMPLES),

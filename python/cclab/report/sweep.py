@@ -98,7 +98,8 @@ def charts(
 ) -> list[tuple[str, str, str, Chart, pl.DataFrame | None]]:
     """Name, title, caption, chart and data of every figure of the page."""
     n = len(study.seeds)
-    each = "One run at each point." if n == 1 else f"Mean of {n} runs and 95 % interval (Student's t) at each point."
+    each = "One run at each point" if n == 1 else f"Mean of {n} runs and 95 % interval (Student's t) at each point"
+    each += "; lines stand a little aside of each other."
     whole = [metric for metric in metrics if not metric.column.startswith("goodput of ")]
     made = [(name, title, each, chart, data) for name, title, chart, data in figures(frame, study.parameters, whole)]
     flows = flows_of(study)

@@ -50,7 +50,7 @@ for (const table of document.querySelectorAll("table")) {
   const told = document.createElement("output");
   label.append("Find ", field, told);
   table.closest(".scroll").before(label);
-  const spaced = (unit) => [...unit.querySelectorAll("th, td")].map((cell) => cell.textContent).join(" ");
+  const spaced = (unit) => [...unit.querySelectorAll("th, td")].map((cell) => cell.textContent).join(" ").replace(/\s+/g, " ");
   const words = new Map(units.map((unit) => [unit, ` ${spaced(unit).toLowerCase()}`]));
   field.addEventListener("input", () => {
     const wanted = field.value.toLowerCase().trim().split(/\s+/);
