@@ -198,7 +198,7 @@ def scalable(p: Numbers, a: float = 0.01, b: float = 0.125) -> Numbers:
 
 
 def cubic(p: Numbers, rtt_s: Numbers, c: float = 0.4, beta: float = 0.7, *, reno_friendly: bool = True) -> Numbers:
-    """(C (3 + β) / (4 (1 − β)))^¼ (RTT / p)^¾ segments, or Reno's if larger (RFC 9438 eq. 5 and §5.1)."""
+    """(C (3 + β) / (4 (1 − β)))^¼ (RTT / p)^¾ segments, or Reno's if larger (RFC 9438 §5 and §5.1)."""
     p = np.asarray(p, float)
     w = (c * (3 + beta) / (4 * (1 - beta))) ** 0.25 * (np.asarray(rtt_s, float) / p) ** 0.75
     return np.maximum(w, reno(p)) if reno_friendly else w
