@@ -74,6 +74,8 @@ pub enum What {
     Inject(Packet),
     /// `>`: the endpoint must send this.
     Expect(Packet),
+    /// `<` with a signature (RFC 2385), which a host without a key for it discards.
+    Signed,
     /// `< icmp unreachable`: the network cannot deliver a packet of the endpoint's.
     Unreachable {
         /// Why: `host_unreachable`, `frag_needed` …

@@ -264,9 +264,9 @@ impl Connection {
         let (begun, acked) = (endpoint.bytes_begun(), endpoint.stats().bytes_acked);
         self.wakes += u64::from(self.notices.advance(now, begun, acked));
         let state = (endpoint.state(), endpoint.readable());
-        if std::mem::replace(&mut self.told, state) != state {
-            self.wakes += u64::from(state.1 > 0 || state.0 != State::Closed);
-        }
+        // What the application has read is no news.
+        let before = std::mem::replace(&mut self.told, state);
+        self.wakes += u64::from((before.0 != state.0 && state.0 != State::Closed) || before.1 < state.1);
         self.look_for_room();
     }
 

@@ -342,7 +342,10 @@ impl<'a> Parser<'a> {
         }
         let options = match self.options()? {
             Ok(options) => options,
-            Err(option) => return Ok(self.unsupported(format!("the TCP option {option}"))),
+            Err(option) => {
+                let unsupported = self.unsupported(format!("the TCP option {option}"));
+                return Ok(if inject && option == "md5" { What::Signed } else { unsupported });
+            }
         };
         let packet = Packet { ecn, flags, seq, len, ack, window, options };
         Ok(if inject { What::Inject(packet) } else { What::Expect(packet) })
@@ -707,16 +710,17 @@ mod tests {
         let script = parse(
             "// cclab: profile = classic, recovery = newreno\n--tolerance_usecs=10000\n\
              `../common/defaults.sh\nsysctl -q net.ipv4.tcp_sack=0`\n/* two\nlines */ # three\n\
-             0 `true`\n+0 %{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%\n+0 < udp (1000)\n+0 < . 1:1(0) win 1 <md5 0>\n",
+             0 `true`\n+0 %{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%\n+0 < udp (1000)\n+0 > . 1:1(0) win 1 <md5 0>\n+0 < . 1:1(0) win 1 <md5 0>\n",
         )
         .unwrap();
         let keys: Vec<&str> = script.directives.iter().map(|d| d.key.as_str()).collect();
         assert_eq!(keys, ["profile", "recovery"]);
         assert_eq!(script.options, [Setting { line: 2, key: "tolerance_usecs".into(), value: "10000".into() }]);
         let lines: Vec<usize> = script.events.iter().map(|e| e.line).collect();
-        assert_eq!(lines, [3, 7, 8, 9, 10]);
+        assert_eq!(lines, [3, 7, 8, 9, 10, 11]);
         assert!(matches!(&script.events[3].what, What::Unsupported(what) if what == "udp packets"));
         assert!(matches!(&script.events[4].what, What::Unsupported(what) if what == "the TCP option md5"));
+        assert!(matches!(&script.events[5].what, What::Signed));
     }
 
     #[test]

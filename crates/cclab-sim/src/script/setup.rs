@@ -40,8 +40,10 @@ pub struct Setup {
     tolerance_share: f64,
     /// Microseconds per tick of the timestamps in the script; 0: they are names, not numbers.
     pub timestamp_tick: u64,
-    /// Whether packets that no line expects are a failure also where the script's end has closed the connection.
-    pub every_packet: Option<bool>,
+    /// Whether packets that no line took by the end are a failure.
+    pub every_packet: bool,
+    /// The queue of the interface takes nothing.
+    pub(super) queue_full: bool,
     /// What was known of the peers of earlier connections is to be forgotten.
     pub(super) forget_peers: bool,
     /// Who takes part in Fast Open, in the bits of tcp_fastopen.
@@ -82,7 +84,8 @@ impl Setup {
             tolerance: Duration::from_millis(4),
             tolerance_share: 0.125,
             timestamp_tick: 0,
-            every_packet: None,
+            every_packet: false,
+            queue_full: false,
             forget_peers: false,
             fast_open: FAST_OPEN_CLIENT,
             fast_open_key: cookie::DEFAULT_KEY,
@@ -210,7 +213,7 @@ impl Setup {
                     _ => return Err(not_one_of(key, value, "linux, paper")),
                 }
             }
-            "every_packet" => self.every_packet = Some(flag(key, value)?),
+            "every_packet" => self.every_packet = flag(key, value)?,
             _ => return Err(not_one_of("directive", key, DIRECTIVES)),
         }
         Ok(())

@@ -76,7 +76,8 @@ impl Setup {
                 ["ip", "link", ..] | ["ip", "addr", ..] | ["true" | "echo" | "nstat" | "cat" | "ss", ..] => {
                     notes.push(format!("line {line}: not run here: {command}"));
                 }
-                ["tc", "qdisc", _, "dev", _, "root", queue] if QUEUES.contains(queue) => {}
+                ["tc", "qdisc", _, "dev", _, "root", queue] if QUEUES.contains(queue) => self.queue_full = false,
+                ["tc", "qdisc", _, "dev", _, "root", "pfifo", "limit", "0"] => self.queue_full = true,
                 [file, ..] if file.ends_with("defaults.sh") => {
                     self.defaults();
                     notes.push(format!("line {line}: {file}: taken as the defaults of Linux's own test scripts"));

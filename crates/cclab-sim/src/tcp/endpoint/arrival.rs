@@ -87,7 +87,7 @@ impl Endpoint {
             }
             return false;
         }
-        if self.snd.is_ancient(segment.ack) {
+        if self.snd.is_ancient(segment.ack) || (self.state == State::SynReceived && segment.ack == 0) {
             self.challenge(now); // RFC 5961 §5.2
             return false;
         }

@@ -83,6 +83,8 @@ pub struct Info {
     pub total_retrans: u64,
     /// How many segments late one may be that is not lost (`tcpi_reordering`).
     pub reordering: u32,
+    /// How often one came late (`tcpi_reord_seen`).
+    pub reord_seen: u32,
     /// Pacing rate, if pacing.
     pub pacing_rate: Option<Rate>,
     /// Last delivery-rate sample.

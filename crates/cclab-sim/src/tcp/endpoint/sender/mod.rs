@@ -403,7 +403,7 @@ impl Sender {
     }
     /// Whether it is older than any ACK can be that was overtaken (RFC 5961 §5.2).
     pub fn is_ancient(&self, ack: u64) -> bool {
-        ack < self.window.una().saturating_sub(self.window.largest()).max(1)
+        ack < self.window.una().saturating_sub(self.window.largest())
     }
     /// Whether it says what the last one did.
     pub fn is_repeated(&self, segment: &Segment) -> bool {
@@ -753,6 +753,7 @@ impl Sender {
             retrans_out: board.retrans().segments,
             total_retrans: self.stats.segments_retransmitted,
             reordering: self.reordering.degree(),
+            reord_seen: self.reordering.seen(),
             pacing_rate: self.pacer.rate(),
             delivery_rate: self.rate.latest(),
             snd_una: self.window.una(),

@@ -9,11 +9,13 @@ use cclab_algo::params::Flavour;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reordering {
     degree: u32,
+    /// How often something came late.
+    seen: u32,
 }
 
 impl Reordering {
     pub fn new(config: &Config) -> Reordering {
-        Reordering { degree: config.dupthresh }
+        Reordering { degree: config.dupthresh, seen: 0 }
     }
 
     /// So late segments came on an earlier connection.
@@ -28,14 +30,21 @@ impl Reordering {
         self.degree
     }
 
+    /// How often the path was seen to reorder.
+    pub fn seen(&self) -> u32 {
+        self.seen
+    }
+
     /// Without SACK, so many segments were too few for the duplicate ACKs: the path may reorder all of them, and no more.
     /// RFC 5681 §3.2 asks for `dupthresh` also where fewer are out, unlike Linux.
     fn see_reno(&mut self, segments: u32, config: &Config) {
+        self.seen += 1;
         self.degree = segments.min(config.max_reordering).max(config.dupthresh);
     }
 
     /// A segment came so many late, of which `max` count.
     fn see(&mut self, segments: u64, max: u32) {
+        self.seen += 1;
         let segments = segments.min(max.into()) as u32;
         self.degree = self.degree.max(segments);
     }
