@@ -10,6 +10,7 @@ import pytest
 
 from cclab import versus
 from cclab.cli import run_cli
+from conftest import in_a_process, write
 
 QUESTION = versus.Question("cubic", "vegas", rate="5 Mbit/s", rtt="20 ms", duration="8 s", seeds=3)
 ASKED = ["--rate", "5 Mbit/s", "--rtt", "20 ms", "--duration", "8 s", "--seeds", "3"]
@@ -146,6 +147,19 @@ def test_the_step_of_a_queue_is_said_and_can_be_set(tmp_path: Path, capsys: pyte
     page = (tmp_path / "o/report.html").read_text(encoding="utf-8")
     assert "marks above 5 packets" in page
     assert "--threshold &#39;5 packets&#39;" in page
+
+
+def test_the_page_of_a_law_in_python_is_made_again_without_it(tmp_path: Path) -> None:
+    law = "import cclab\n\nclass Own(cclab.CongestionControl):\n"
+    law += "    def on_ack(self, ack): pass\n    def on_congestion(self, event): pass\n"
+    write(tmp_path / "own.py", law)
+    few = ["--duration", "2 s", "--seeds", "3", "--rate", "1 Mbit/s"]
+    asked = ["compare", "own", "reno", "--algorithms", "own.py", *few, "--out", "o"]
+    assert in_a_process(*asked, cwd=tmp_path).returncode == 0
+    (tmp_path / "own.py").unlink()
+    (tmp_path / "o/report.html").unlink()
+    again = in_a_process("report", "o", cwd=tmp_path)
+    assert (again.returncode, again.stdout) == (0, "o/report.html\n"), again.stderr
 
 
 def test_the_table_names_a_mixture_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
