@@ -53,7 +53,7 @@ $(CORE): $(SOURCES)
 	@$(call needs,cc,a C compiler: gcc or clang)
 	@here=$$($(CARGO) --version | cut -d' ' -f2); [ "$$(printf '%s\n' $(RUST) $$here | sort -V | head -1)" = $(RUST) ] || \
 		{ echo "error: Rust $$here is too old to build with; install Rust $(RUST) or newer: https://rustup.rs" >&2; exit 1; }
-	@echo "Building the simulator$(if $(wildcard .venv),, and setting up .venv): some three minutes of processor time." >&2
+	@echo "Building the simulator$(if $(wildcard .venv),, and setting up .venv): some three to six minutes of processor time." >&2
 
 # Without BPF, which loads libelf. That it loads nothing else that is not everywhere, and how old the C library may be, Maturin checks.
 wheel: $(UV)
