@@ -43,8 +43,10 @@ CORE := python/cclab/_core.abi3.so
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
+# uv does not see that the core is gone, as after `git clean`.
+SYNC = $(UV) sync --locked $(if $(wildcard $(CORE)),,--reinstall-package cclab)
 setup: $(UV) $(CORE)
-	@$(UV) sync --locked --quiet || $(UV) sync --locked
+	@$(SYNC) --quiet || $(SYNC)
 	@touch -c $(CORE)
 
 # uv builds it; here stands what is to be known before.
