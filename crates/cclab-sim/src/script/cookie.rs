@@ -1,9 +1,62 @@
-//! The cookies that a host gives out for Fast Open, as Linux makes them (`tcp_fastopen_cookie_gen`): SipHash-2-4 of both addresses.
+//! The cookies that a host gives out for Fast Open, as Linux makes them (`tcp_fastopen_cookie_gen`): SipHash-2-4 of both addresses;
+//! and those that it was given.
 
-use crate::wire::Cookie;
+use crate::wire::{Cookie, Feedback, Segment};
 
 /// A key, as the four words of `tcp_fastopen_key` or the sixteen bytes of TCP_FASTOPEN_KEY say it.
 pub type Key = [u64; 2];
+
+/// What a peer takes whose SYN-ACK does not say (RFC 9293 §3.7.1).
+const DEFAULT_MSS: u16 = 536;
+
+/// What a host remembers of its peer for Fast Open (RFC 7413 §4.1.3, Linux `tcp_fastopen_cache_set`).
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// Without bytes: none was given.
+    pub cookie: Cookie,
+    /// The longest segment that it takes.
+    pub mss: u32,
+    /// The option that it has not answered: neither, that of RFC 7413, the experimental one.
+    unanswered: u8,
+}
+
+impl Default for Peer {
+    fn default() -> Peer {
+        Peer { cookie: Cookie::default(), mss: u32::MAX, unanswered: 0 }
+    }
+}
+
+impl Peer {
+    /// Whether a SYN to it may bring data.
+    pub fn gave_cookie(&self) -> bool {
+        !self.cookie.bytes().is_empty()
+    }
+
+    /// What the next SYN shows; who has not answered the option of RFC 7413 is asked once by the experimental one.
+    pub fn shown(&self) -> Cookie {
+        if self.unanswered == 1 && !self.gave_cookie() {
+            Cookie::new(&[], true).unwrap_or_default()
+        } else {
+            self.cookie
+        }
+    }
+
+    /// It has answered the first SYN by `answer`; `late`: one that was sent again, without the option.
+    pub fn learn(&mut self, syn: &Segment, answer: &Segment, late: bool) {
+        self.mss = if answer.mss == 0 { DEFAULT_MSS } else { answer.mss }.into();
+        let Feedback::FastOpen(asked) = syn.feedback else { return };
+        match answer.feedback {
+            // RFC 7413 §4.1.1: 4 to 16 bytes, an even number.
+            Feedback::FastOpen(given) if given.bytes().len() >= 4 && given.bytes().len() % 2 == 0 => {
+                self.cookie = given
+            }
+            _ if !late && syn.len == 0 && !self.gave_cookie() => {
+                self.unanswered = self.unanswered.max(1 + u8::from(asked.experimental()));
+            }
+            _ => {}
+        }
+    }
+}
 
 /// The key that the `defaults.sh` of the public script collections sets.
 pub const DEFAULT_KEY: Key = [0xb2b2_b2b2_a1a1_a1a1, 0xd4d4_d4d4_c3c3_c3c3];

@@ -189,7 +189,7 @@ impl World<'_> {
     fn wakes(&self, fd: i64) -> u64 {
         match self.sockets[&fd].connection {
             Some(index) => self.connections[index].wakes,
-            None => self.connections.iter().filter(|c| c.listener == Some(fd) && c.is_open()).count() as u64,
+            None => self.connections.iter().filter(|c| c.listener == Some(fd) && c.came()).count() as u64,
         }
     }
 

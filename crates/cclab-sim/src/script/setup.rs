@@ -129,7 +129,7 @@ impl Setup {
             "remote_ip" => self.remote = address(&key, &option.value)?,
             "strict_segments" => self.strict = true,
             "mss" => self.peer_segment = within(&key, &option.value, 1, 65_535)?,
-            "connect_port" | "bind_port" | "gateway_ip" | "netmask_ip" | "speed" => {}
+            "tcp_ts_ecr_scaled" | "connect_port" | "bind_port" | "gateway_ip" | "netmask_ip" | "speed" => {}
             "ip_version" if option.value == "ipv4" => {}
             "send_omit_free" | "verbose" | "init_scripts" | "dry_run" => {
                 notes.push(format!("line {}: {key} does nothing here", option.line));

@@ -10,7 +10,6 @@ use super::setup::{
 };
 use super::world::{Connection, World, seconds};
 use crate::tcp::{Endpoint, FastOpen, State};
-use crate::wire::Cookie;
 use cclab_algo::{Duration, Time};
 
 /// What a call returns: a number or an error.
@@ -58,6 +57,11 @@ pub(super) struct Socket {
 type SocketOption = fn(&mut Setup, i64);
 
 impl Socket {
+    /// connect() has put off the SYN until there is data for it.
+    fn waits_for_data(&self) -> bool {
+        self.deferred && self.connection.is_none()
+    }
+
     /// The surroundings of a connection of this socket.
     pub fn prepare(&self, setup: &mut Setup) -> Result<(), String> {
         self.options.iter().for_each(|(set, value)| set(setup, *value));
@@ -194,7 +198,15 @@ impl World<'_> {
                     never_waits: has_symbol(call, "MSG_DONTWAIT"),
                     copies: has_symbol(call, "MSG_ZEROCOPY") && self.sockets[&fd].copies,
                 };
-                let fast = has_symbol(call, "MSG_FASTOPEN") || self.sockets[&fd].deferred;
+                let asked = has_symbol(call, "MSG_FASTOPEN");
+                if asked && has_symbol(call, "AF_UNSPEC") {
+                    return Ok(Some(Err("EOPNOTSUPP")));
+                }
+                let waits = self.blocks(fd) && !how.never_waits;
+                if asked && first && !waits && self.connection(fd).is_some_and(|c| c.state() == State::SynSent) {
+                    return Ok(Some(Err("EALREADY")));
+                }
+                let fast = asked || self.sockets[&fd].deferred;
                 if fast && (self.sockets[&fd].connection.is_none() || !first) {
                     return self.write_fast(fd, bytes, how, first);
                 }
@@ -257,7 +269,7 @@ impl World<'_> {
         if !again {
             let socket = &self.sockets[&fd];
             let fast = socket.fast_connect && self.setup.fast_open & FAST_OPEN_CLIENT != 0;
-            if fast && (self.acquainted.is_some() || self.needs_no_cookie(fd)) {
+            if fast && (self.peer.gave_cookie() || self.needs_no_cookie(fd)) {
                 let again = std::mem::replace(&mut self.socket_mut(fd).deferred, true);
                 return Ok(Some(if again { Err("EISCONN") } else { Ok(()) }));
             }
@@ -303,8 +315,7 @@ impl World<'_> {
 
     /// How a connection of `fd` asks for Fast Open.
     fn connects_fast(&self, fd: i64) -> FastOpen {
-        let (cookie, peer_mss) = self.acquainted.unwrap_or((Cookie::default(), u32::MAX));
-        FastOpen::new(cookie, !self.needs_no_cookie(fd), peer_mss)
+        FastOpen::new(self.peer.shown(), !self.needs_no_cookie(fd), self.peer.mss)
     }
 
     /// How a connection to the listener `fd` answers it, if it does.
@@ -323,7 +334,7 @@ impl World<'_> {
         if self.setup.fast_open & FAST_OPEN_CLIENT == 0 {
             return Ok(Some(Err("EOPNOTSUPP")));
         }
-        let (now, blocks) = (self.now, self.blocks(fd));
+        let (now, blocks) = (self.now, self.blocks(fd) && !how.never_waits);
         let mut taken = 0;
         if first {
             let fast = self.connects_fast(fd);
@@ -398,8 +409,12 @@ impl World<'_> {
 
     /// The events of poll() that `fd` has.
     pub(super) fn ready(&mut self, fd: i64) -> Vec<&'static str> {
+        // What waits for its first write has room for it (Linux `tcp_poll`).
+        if self.sockets[&fd].waits_for_data() {
+            return vec!["POLLOUT"];
+        }
         let Some(connection) = self.connection(fd) else {
-            let comes = |c: &Connection| c.listener == Some(fd) && !c.accepted && c.is_open();
+            let comes = |c: &Connection| c.listener == Some(fd) && !c.accepted && c.came();
             return if self.connections.iter().any(comes) { vec!["POLLIN"] } else { Vec::new() };
         };
         let room = connection.writable();
@@ -423,8 +438,7 @@ impl World<'_> {
     }
 
     fn accept(&mut self, call: &Call, fd: i64) -> Option<Returned> {
-        let comes = |c: &Connection| c.is_open() || c.endpoint.as_ref().is_some_and(Endpoint::fast_opened);
-        let ready = self.connections.iter().position(|c| c.listener == Some(fd) && !c.accepted && comes(c));
+        let ready = self.connections.iter().position(|c| c.listener == Some(fd) && !c.accepted && c.came());
         let Some(index) = ready else {
             return if self.blocks(fd) { None } else { Some(Err("EAGAIN")) };
         };
@@ -438,6 +452,9 @@ impl World<'_> {
 
     pub(super) fn read(&mut self, fd: i64, most: i64, blocks: bool, peeks: bool) -> Option<Returned> {
         let now = self.now;
+        if self.sockets[&fd].waits_for_data() {
+            return if blocks { None } else { Some(Err("EAGAIN")) };
+        }
         let Some(connection) = self.connection(fd) else { return Some(Err("ENOTCONN")) };
         let Some(endpoint) = &mut connection.endpoint else { return Some(Err("ENOTCONN")) };
         if endpoint.readable() > 0 || most == 0 {
@@ -504,10 +521,13 @@ impl World<'_> {
 
     fn begin_close(&mut self, fd: i64, now: Time, resets: bool) {
         let listening = self.sockets[&fd].listening;
+        for connection in self.connections.iter_mut().filter(|c| listening && c.listener == Some(fd)) {
+            connection.left = true;
+        }
         // Who came and was not accepted is turned away (Linux `inet_csk_listen_stop`).
         for connection in self.connections.iter_mut().filter(|c| listening && c.listener == Some(fd) && !c.accepted) {
             match &mut connection.endpoint {
-                Some(endpoint) if endpoint.state() == State::SynReceived && !endpoint.fast_opened() => {
+                Some(endpoint) if endpoint.state() == State::SynReceived && !endpoint.opened_early() => {
                     connection.endpoint = None;
                 }
                 Some(endpoint) => endpoint.reset(now),
@@ -746,9 +766,14 @@ impl Connection {
         match self.state() {
             State::Closed | State::Listen | State::SynSent => false,
             // Where data on the SYN was taken, the server need not wait.
-            State::SynReceived => self.endpoint.as_ref().is_some_and(Endpoint::fast_opened),
+            State::SynReceived => self.endpoint.as_ref().is_some_and(Endpoint::opened_early),
             _ => true,
         }
+    }
+
+    /// Whether it is there to be accepted, even if it is over by now.
+    pub(super) fn came(&self) -> bool {
+        self.endpoint.as_ref().is_some_and(|endpoint| endpoint.opened_early() || endpoint.established().is_some())
     }
 
     /// Whether there is something to read.

@@ -4,6 +4,7 @@ use super::Failure;
 use super::ast::{Event, Packet, Point, Script, What, When};
 use super::buffer::Buffer;
 use super::compare::{self, Stamps};
+use super::cookie::Peer;
 use super::expr::Statement;
 use super::keepalive::KeepAlive;
 use super::notify::{Interest, Notices};
@@ -11,7 +12,7 @@ use super::setup::{HEADERS, Setup, TIMESTAMPS};
 use super::socket::{Pending, Socket};
 use crate::tcp::sysctl::Sysctl;
 use crate::tcp::{Config, Endpoint, FastOpen, State, refusal};
-use crate::wire::{Cookie, Feedback, Flags, Segment};
+use crate::wire::{Flags, Segment};
 use cclab_algo::cc::Phase;
 use cclab_algo::{Duration, Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -50,6 +51,8 @@ pub(super) struct Connection {
     fast: bool,
     /// A socket of its own has it.
     pub(super) accepted: bool,
+    /// Its listener was closed: a SYN is for another one.
+    pub(super) left: bool,
     /// The peer reset it.
     pub(super) reset: bool,
     /// This end will write no more.
@@ -120,8 +123,8 @@ pub(super) struct World<'a> {
     sent: VecDeque<(Time, Segment)>,
     /// The smallest MTU that the network has told, and when.
     path_mtu: Option<(Time, u32)>,
-    /// What is known of the peer for Fast Open: its cookie and its MSS.
-    pub(super) acquainted: Option<(Cookie, u32)>,
+    /// What is known of the peer for Fast Open.
+    pub(super) peer: Peer,
     /// What the script's code has assigned.
     variables: BTreeMap<String, f64>,
     steps: u32,
@@ -144,7 +147,7 @@ impl<'a> World<'a> {
             last: None,
             sent: VecDeque::new(),
             path_mtu: None,
-            acquainted: None,
+            peer: Peer::default(),
             variables: BTreeMap::new(),
             steps: 0,
         }
@@ -276,7 +279,7 @@ impl<'a> World<'a> {
         let mut segment = packet.to_segment();
         let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
         let listener = self.sockets.iter().find(|(_, socket)| socket.listening).map(|(fd, _)| *fd);
-        let free = self.connections.last().is_none_or(|connection| connection.is_over());
+        let free = self.connections.last().is_none_or(|connection| connection.is_over() || connection.left);
         if let Some(fd) = listener.filter(|_| opens && free) {
             let fast = self.listens_fast(fd);
             self.open(fd, true, fast)?;
@@ -300,11 +303,9 @@ impl<'a> World<'a> {
                 let in_flight = endpoint.info().packets_out > 0;
                 endpoint.on_segment(self.now, &segment, segment.ecn == 3);
                 connection.reset |= segment.flags.has(Flags::RST) && endpoint.state() == State::Closed;
-                // Who answers a SYN of Fast Open is remembered (RFC 7413 §4.1.3).
-                if fresh && connection.fast && endpoint.state() == State::Established {
-                    let known = self.acquainted.map(|(cookie, _)| cookie);
-                    let given = if let Feedback::FastOpen(cookie) = segment.feedback { Some(cookie) } else { known };
-                    self.acquainted = given.map(|cookie| (cookie, u32::from(segment.mss)));
+                let answered = fresh && connection.fast && endpoint.state() == State::Established;
+                if let Some(syn) = connection.own_syn.filter(|_| answered) {
+                    self.peer.learn(&syn, &segment, endpoint.info().total_retrans > 0);
                 }
                 connection.note_arrival(self.now, &segment);
                 connection.uncork(self.now, in_flight);
@@ -338,7 +339,7 @@ impl<'a> World<'a> {
         }
         let believed = connection.discovers && !self.setup.mtu_locked && self.setup.no_discovery != 2;
         match (info.state, mtu) {
-            (State::SynReceived, _) if !endpoint.fast_opened() => {
+            (State::SynReceived, _) if !endpoint.opened_early() => {
                 if matches!(code, "net_unreachable" | "host_unreachable" | "") {
                     connection.endpoint = None;
                 }
@@ -404,6 +405,7 @@ impl<'a> World<'a> {
             listener: listens.then_some(fd),
             fast: fast.is_some(),
             accepted: !listens,
+            left: false,
             reset: false,
             shut: false,
             read_shut: false,
@@ -521,7 +523,7 @@ impl<'a> World<'a> {
     fn shell(&mut self, text: &str, line: usize) -> Result<(), String> {
         let set = self.setup.shell(text, line, &mut self.notes)?;
         if std::mem::take(&mut self.setup.forget_peers) {
-            self.acquainted = None;
+            self.peer = Peer::default();
         }
         let Some(connection) = self.connections.last_mut().filter(|connection| !connection.is_over()) else {
             return Ok(());
@@ -622,8 +624,9 @@ impl<'a> World<'a> {
             "delivered_e1_bytes" => f64::from(endpoint.accecn_bytes().1[2]),
             "delivered" => {
                 let handshake = u64::from(!matches!(info.state, State::SynSent | State::SynReceived | State::Listen));
-                // Data on a SYN that is not answered.
-                let early = u64::from(handshake == 0 && connection.own_syn.is_some_and(|syn| syn.len > 0));
+                // Data on a SYN that is not answered; or is, and counts as one with it (Linux `tcp_rcv_fastopen_synack`).
+                let with_syn = connection.own_syn.is_some_and(|syn| syn.len > 0);
+                let early = u64::from(with_syn && (handshake == 0 || endpoint.fast_opened()));
                 let counted = endpoint.stats();
                 let sent = counted.segments_sent.saturating_sub(counted.segments_retransmitted + early);
                 (handshake + sent - u64::from(info.packets_out - info.sacked_out).min(sent)) as f64

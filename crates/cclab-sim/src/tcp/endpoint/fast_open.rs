@@ -22,6 +22,8 @@ pub struct FastOpen {
     sent: u32,
     /// The data of a SYN was taken: all of ours by the peer, or the peer's by us.
     taken: bool,
+    /// A SYN was enough for us to send: with the right cookie even one without data.
+    early: bool,
     /// The cookie that our SYN-ACK gives.
     gives: Option<Cookie>,
 }
@@ -29,7 +31,7 @@ pub struct FastOpen {
 impl FastOpen {
     /// With this cookie; whether data needs it; the longest segment of the peer, as far as it is known.
     pub fn new(cookie: Cookie, required: bool, peer_mss: u32) -> FastOpen {
-        FastOpen { cookie, required, peer_mss, sent: 0, taken: false, gives: None }
+        FastOpen { cookie, required, peer_mss, sent: 0, taken: false, early: false, gives: None }
     }
 
     /// Both ends have met before.
@@ -47,6 +49,11 @@ impl Endpoint {
     /// Whether data came or went with a SYN and was taken (Linux `TCPI_OPT_SYN_DATA`).
     pub fn fast_opened(&self) -> bool {
         self.fast_open.as_ref().is_some_and(|fast| fast.taken)
+    }
+
+    /// Whether the SYN of the peer was enough to be accepted.
+    pub fn opened_early(&self) -> bool {
+        self.fast_open.as_ref().is_some_and(|fast| fast.early)
     }
 
     /// Payload bytes of the SYN, or of the SYN-ACK none, and the option that goes with it.
@@ -93,8 +100,9 @@ impl Endpoint {
         let Some(fast) = &mut self.fast_open else { return };
         let valid = shown.is_some_and(|cookie| cookie.bytes() == fast.cookie.bytes());
         fast.gives = shown.filter(|_| !valid && fast.required).map(|shown| fast.cookie.like(shown));
-        fast.taken = valid || (!fast.required && segment.len > 0);
-        if !fast.taken {
+        fast.early = valid || (!fast.required && segment.len > 0);
+        fast.taken = fast.early && segment.len > 0;
+        if !fast.early {
             return;
         }
         // What the SYN-ACK is going to offer is what there is room for.
@@ -104,12 +112,13 @@ impl Endpoint {
         if data.len > 0 {
             self.snd.stats.bytes_received += self.rcv.on_data(now, &data, self.snd.rtt());
             self.rcv.on_ack_sent(false);
+            self.rcv.forget_gap();
         }
     }
 
     /// Whether data flows before the peer has answered our SYN-ACK.
     pub(super) fn is_early(&self) -> bool {
-        self.state == State::SynReceived && self.fast_opened()
+        self.state == State::SynReceived && self.opened_early()
     }
 
     /// Both halves begin, as agreed.

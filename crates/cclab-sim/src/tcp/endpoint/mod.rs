@@ -269,10 +269,14 @@ impl Endpoint {
             },
             other => other,
         };
-        if next == State::TimeWait && self.state != State::TimeWait {
-            self.time_wait_ends = now + TIME_WAIT;
+        if next != self.state {
+            // No FIN of ours will take the ACK of the peer's along.
+            self.rcv.ack_now |= received && matches!(self.state, State::FinWait1 | State::FinWait2);
+            if next == State::TimeWait {
+                self.time_wait_ends = now + TIME_WAIT;
+            }
+            self.state = next;
         }
-        self.state = next;
     }
 
     /// Does what is due at `now`; harmless when nothing is.

@@ -460,6 +460,11 @@ impl Receiver {
         self.quick = if self.config.delayed_ack.quickack == 0 { 0 } else { self.quick.max(credit as u32) };
     }
 
+    /// What came with the SYN tells nothing of how the peer sends (Linux `tcp_fastopen_add_skb`).
+    pub fn forget_gap(&mut self) {
+        self.ato = Duration::ZERO;
+    }
+
     fn delay(&self, srtt: Duration) -> Duration {
         if !self.config.delayed_ack.adaptive {
             return self.config.delayed_ack.timeout;
@@ -568,7 +573,9 @@ impl Receiver {
         let free = (self.config.receive_window() - self.unread.min(self.config.receive_window())).min(largest);
         let offered = self.right_edge.saturating_sub(self.rcv_nxt);
         let room = free >= u64::from(self.mss).min(largest / 2);
-        self.ack_now |= taken > 0 && 2 * offered <= largest && room && free >= 2 * offered;
+        // What the SYN-ACK offered stands until data comes that it asked for.
+        let begun = !self.config.delayed_ack.adaptive || self.ato > Duration::ZERO;
+        self.ack_now |= taken > 0 && begun && 2 * offered <= largest && room && free >= 2 * offered;
         taken
     }
 }
