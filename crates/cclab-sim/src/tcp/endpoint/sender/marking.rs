@@ -64,12 +64,13 @@ impl Marking {
         }
     }
 
-    /// The handshake has agreed on `style`. `last` ends it for a server: with AccECN it says how the SYN-ACK arrived
-    /// (RFC 9768 table 4).
-    pub fn begin(&mut self, agreed: &Agreed, law: EcnUse, last: Option<&Segment>, fallback: bool) {
+    /// The handshake has agreed on `style`. `last` of the peer's segments ends it; with AccECN a client's says how the SYN-ACK
+    /// arrived (RFC 9768 table 4).
+    pub fn begin(&mut self, agreed: &Agreed, law: EcnUse, last: &Segment, fallback: bool) {
         let style = agreed.ecn;
         self.style = style;
-        self.option = (style == Style::Accurate).then(Box::default);
+        let reported = || Box::new(Reported { stamp: last.ts_val, ..Reported::default() });
+        self.option = (style == Style::Accurate).then(reported);
         self.by_law = match law {
             EcnUse::Classic => false,
             EcnUse::Dctcp => matches!(style, Style::Dctcp | Style::Accurate),
@@ -77,14 +78,13 @@ impl Marking {
         };
         self.all = self.by_law || style == Style::Accurate;
         self.ect = style.codepoint(law);
-        if style == Style::Accurate
-            && let Some(ack) = last.filter(|s| s.len == 0)
-        {
-            self.see_option(ack);
-            self.see_counter(ack);
-            // A SYN-ACK that was not ECN-capable has no mark (RFC 9768 §3.2.2.3).
+        if style == Style::Accurate && !last.flags.has(Flags::SYN) {
+            self.see_option(last);
+            self.see_counter(last);
+            // A SYN-ACK that was not ECN-capable has no mark; data has the counter (RFC 9768 §3.2.2.3).
             let possible = style.handshake_codepoint(law) != NOT_ECT;
-            match ack.flags.ace() {
+            match last.flags.ace() {
+                _ if last.len > 0 => {}
                 0b110 if possible || !fallback => self.cep += 1,
                 0b011 | 0b100 | 0b110 if !possible && fallback => self.ect = NOT_ECT,
                 _ => {}

@@ -6,7 +6,7 @@ use super::super::{Config, Pacing, Recovery};
 use super::ecn::Style;
 use super::{Info, State, Stats, timestamp};
 use crate::engine::prefetch;
-use crate::wire::{Flags, Segment};
+use crate::wire::Segment;
 use cclab_algo::cc::{AckEvent, CongestionControl, EcnUse, EstablishedEvent, Feedback, OneWay, Phase, RestartEvent};
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
@@ -296,8 +296,7 @@ impl Sender {
         self.open = true;
         self.timestamps = agreed.timestamps;
         self.use_sack = agreed.sack && matches!(self.config.recovery, Recovery::Sack | Recovery::Rack);
-        let last = Some(segment).filter(|s| !s.flags.has(Flags::SYN));
-        self.marking.begin(agreed, self.ecn_use(), last, self.config.ecn_fallback);
+        self.marking.begin(agreed, self.ecn_use(), segment, self.config.ecn_fallback);
         let limit = self.config.send_buffer.filter(|_| self.config.initial_send_buffer.is_none());
         let buffer = limit.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
         self.window.open(segment, agreed.shift, buffer.max(self.mss));
