@@ -441,7 +441,7 @@ class Answer:
         }  # fmt: skip
         for i, (mix, result) in enumerate(self.over_time().items()):
             chart = charts[f"throughput-{i}"] = result.plot.throughput()
-            chart.axes[0].set_title(f"{mix}, seed {result.seed}", color="#555555")
+            chart.axes[0].set_title(f"{mix}, seed {result.seed}", loc="left", color="#555555")
         return charts
 
     def _results(self) -> Iterator[tuple[Mix, Result]]:
