@@ -20,7 +20,7 @@ impl Clock {
         Clock { origin: Arc::new((sys::monotonic_ns() + ns).into()) }
     }
 
-    /// Now; before the start it is zero.
+    /// Now; before the start it is zero. It goes back by what is left out.
     pub fn now(&self) -> Time {
         Time(sys::monotonic_ns().saturating_sub(self.origin.load(Relaxed)))
     }

@@ -7,6 +7,7 @@
 
 use crate::clock::Clock;
 use crate::ip::{self, Parsed};
+use crate::stamp::LATENESS;
 use crate::watch::{Board, Watch};
 use crate::{Result, fault, sys};
 use cclab_algo::{Duration, Time};
@@ -51,8 +52,8 @@ const BOARD: Duration = Duration::from_millis(100);
 const EARLY: Duration = Duration::from_micros(100);
 /// as long as that takes no more than this and a fiftieth of the time.
 const SPIN: Duration = Duration::from_millis(5);
-/// What is later than this is a stop of the machine,
-const STOP_FROM: Duration = Duration::from_micros(500);
+/// What is later than this is taken for a stop of the machine: later than a good stamp's packets are,
+const STOP_FROM: Duration = LATENESS;
 /// as long as all of them take no more than this and a fiftieth of the time.
 const STOPS: Duration = Duration::from_millis(50);
 const TIMER: u64 = u64::MAX;

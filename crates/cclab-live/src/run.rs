@@ -240,7 +240,8 @@ impl Run {
 fn carried(scenario: &Scenario) -> Rate {
     let fastest = |link: &Link| {
         let later = link.schedule.iter().filter_map(|change| change.rate);
-        later.chain(link.rate).max().unwrap_or(Rate(u64::MAX))
+        let most = link.rate.map(|rate| later.fold(rate, Rate::max));
+        most.filter(|_| link.trace.is_none()).unwrap_or(Rate(u64::MAX)) // (a trace's rate is its mean)
     };
     let slowest = |flow: &Flow| flow.route.iter().copied().min_by_key(|&link| fastest(&scenario.links[link]));
     let links: BTreeSet<Option<usize>> = scenario.flows.iter().map(slowest).collect();

@@ -1,12 +1,13 @@
 //! How good a live run was: what the machine did to it beside what the scenario says.
 
 use crate::relay;
+use cclab_algo::Duration;
 use cclab_sim::measure::Distribution;
 use serde_json::{Value as Json, json};
 use std::fs;
 
-/// The latest that one packet in a hundred may leave, s.
-pub const LATENESS: f64 = 500e-6;
+/// The latest that one packet in a hundred may leave.
+pub const LATENESS: Duration = Duration::from_micros(500);
 
 /// What the machine did to a run.
 #[derive(Clone, Debug)]
@@ -30,15 +31,19 @@ pub struct Stamp {
 impl Stamp {
     /// What is wrong with it, if that is too much.
     pub fn flaw(&self) -> Option<String> {
-        let late = self.lateness.p99 > LATENESS;
+        let late = self.lateness.p99 > LATENESS.as_secs_f64();
         let lateness = || {
             let [p50, p99, max] = [self.lateness.p50, self.lateness.p99, self.lateness.max].map(|s| s * 1e6);
-            let bound = LATENESS * 1e6;
+            let bound = LATENESS.as_secs_f64() * 1e6;
             let why = if self.real_time { "" } else { ", without real-time priority" };
             let stopped = self.stopped;
+            let still = if stopped > 0.0 {
+                format!("; {stopped:.3} s, when the machine stood still, are left out")
+            } else {
+                String::new()
+            };
             format!(
-                "packets left late (median {p50:.0} us, 99th percentile {p99:.0} us, worst {max:.0} us; at most {bound:.0} us at the 99th{why}), \
-                 beside {stopped:.3} s when it stood still"
+                "packets left late (median {p50:.0} us, 99th percentile {p99:.0} us, worst {max:.0} us; at most {bound:.0} us at the 99th{why}{still})"
             )
         };
         match self.drops {

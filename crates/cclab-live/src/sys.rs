@@ -355,3 +355,19 @@ pub fn send_signal(child: u32, signal: c_int) {
     // SAFETY: a system call.
     unsafe { libc::kill(child as libc::pid_t, signal) };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_stays_where_it_is_told() {
+        let told = some_processor().expect("this process knows where it may run");
+        let may = std::thread::spawn(move || {
+            stay_on(told);
+            sched_getaffinity(Pid::from_raw(0)).unwrap()
+        });
+        let may = may.join().unwrap();
+        assert!((0..CpuSet::count()).all(|processor| may.is_set(processor) == Ok(processor == told)));
+    }
+}

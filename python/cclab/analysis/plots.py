@@ -9,7 +9,7 @@ import io
 import textwrap
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -102,13 +102,13 @@ _ASIDE = 10.0  # points, from the first of several series to the last
 _MOST_TOLD = 600  # points of a series that a page can tell the value of
 
 
-# Names are the user's, and such a letter is drawn as a box.
-warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from", category=UserWarning)
-
-
-def styled() -> AbstractContextManager[None]:
+@contextmanager
+def styled() -> Iterator[None]:
     """matplotlib's settings for our figures, within a `with` block."""
-    return mpl.rc_context(STYLE)
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        # names are the user's, and such a letter is drawn as a box
+        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from", category=UserWarning)
+        yield
 
 
 class _PlainLog(LogFormatter):

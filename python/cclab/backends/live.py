@@ -96,7 +96,9 @@ def remark(result: Result) -> str | None:
     late = {name: stamp[f"lateness_{name}_s"] for name in ("p50", "p99", "max")}
     times = ", ".join(f"{name} {1e6 * (s or 0.0):.0f} µs" for name, s in late.items())
     priority = "" if stamp["real_time"] else "; no real-time priority"
-    still = f"; {stopped_s:.3f} s when it stood still left out" if (stopped_s := stamp.get("stopped_s")) else ""
+    still = (
+        f"; {stopped_s:.3f} s, when the machine stood still, left out" if (stopped_s := stamp.get("stopped_s")) else ""
+    )
     ran = stamp.get("programs", {}).items()
     hashes = "".join(f"; {Path(file).name} sha256 {hashed[:12]}" for file, hashed in ran)
     beside = f"{still}{priority}{hashes}"

@@ -183,7 +183,11 @@ def _fill(
     wire = [flow["bits"] for flow in flows]
     constant = sum(flow["rate_bps"] for flow in flows if flow["kind"] == "cbr")
     free = max(capacity - constant, 0.0)
-    limit = {i: _loss_limited(flow, p, periodic) * wire[i] for i, flow in enumerate(flows) if flow["kind"] == "tcp"}
+    rtt = [
+        flow["base_rtt_s"] + bits / capacity for flow, bits in zip(flows, wire, strict=True)
+    ]  # with its own segment's
+    tcp = [i for i, flow in enumerate(flows) if flow["kind"] == "tcp"]
+    limit = {i: min(_loss_limited(flows[i], p, periodic), _largest(flows[i]) / rtt[i]) * wire[i] for i in tcp}
     long = {i: x for i, x in limit.items() if flows[i]["size_bytes"] is None}  # transfers come and go
     share = {i: min(limit[i], free / (len(long) + 1)) for i in limit} | _max_min(long, free)
     bound = [i for i in long if limit[i] > share[i] * (1 + 1e-12)]
@@ -191,8 +195,7 @@ def _fill(
     if free > 0 and len({(json.dumps(flows[i]["cc"]), flows[i]["base_rtt_s"], wire[i]) for i in bound}) == 1:
         first, queue = bound[0], link["queue"]
         buffer = min(_or_infinite(queue["limit_packets"]), _or_infinite(queue["limit_bytes"]) * 8 / wire[first])
-        rtt_s = flows[first]["base_rtt_s"] + wire[first] / capacity
-        alone = _fills(flows[first], rtt_s, share[first] / wire[first], buffer / len(bound))
+        alone = _fills(flows[first], rtt[first], share[first] / wire[first], buffer / len(bound))
 
     for i, flow in enumerate(flows):
         start, base = flow["start_s"], flow["base_rtt_s"]
@@ -201,9 +204,10 @@ def _fill(
             sent, payload = min(1.0, capacity / constant) * flow["rate_bps"], wire[i] - 28 * 8
         else:
             sent, payload = share[i], flow["mss_bytes"] * 8
-            columns["rtt_min_s"][i] = base + wire[i] / capacity  # no segment is without its own time on the link
-            columns["rtt_mean_s"][i] = columns["rtt_min_s"][i] + (0.0 if not bound else alone.queue_s)
-            columns["cwnd_mean_segments"][i] = sent / wire[i] * base if i not in bound else alone.window
+            columns["rtt_min_s"][i] = rtt[i]
+            columns["rtt_mean_s"][i] = rtt[i] + (0.0 if not bound else alone.queue_s)
+            round_s = rtt[i] if p == 0 else base  # which is the RTT that formulas of losses are given
+            columns["cwnd_mean_segments"][i] = sent / wire[i] * round_s if i not in bound else alone.window
             sent *= alone.used if i in bound else 1.0
         columns["throughput_bps"][i] = sent * (1 - p)
         columns["goodput_bps"][i] = sent * (1 - p) * payload / wire[i]

@@ -340,7 +340,8 @@ def _reproduce(
         console.note(
             "Nothing has changed since the last time, so this is what was measured then (--force runs it again)."
         )
-    click.echo(f"{published.conclusion(found_now)}. Which, and why: {place / 'report.html'}")
+    console.note(f"{published.conclusion(found_now)}. Which, and why:")
+    click.echo(str(place / "report.html"))
 
 
 @cli.command(short_help="Make a page with figures from a kept result.")

@@ -400,7 +400,8 @@ impl Sender {
     pub fn is_beyond(&self, ack: u64) -> bool {
         ack > self.window.nxt()
     }
-    /// Whether it is older than any ACK can be that was overtaken (RFC 5961 §5.2).
+    /// Whether it is older than any ACK can be that was overtaken (RFC 5961 §5.2). Linux bounds the window by what was acknowledged, too, so that
+    /// one from before the handshake ended is too old, but takes its data all the same where they are in order and nothing waits.
     pub fn is_ancient(&self, ack: u64) -> bool {
         ack < self.window.una().saturating_sub(self.window.largest())
     }
