@@ -13,6 +13,9 @@ const OVERHEAD: u64 = 960;
 /// Most that a buffer of the kernel holds (GSO_LEGACY_MAX_SIZE, without headers).
 const LARGEST: u64 = 65_536 - 1 - 320;
 
+/// How many places a buffer of the kernel may point to.
+const PLACES: usize = 17;
+
 /// The smallest SO_SNDBUF.
 const LEAST: u64 = 4608;
 
@@ -76,6 +79,14 @@ impl Buffer {
     }
     pub fn asked_lowat(&self) -> u32 {
         self.asked_lowat
+    }
+    /// What MSG_ZEROCOPY sends stays where it is: a buffer of the kernel that is full of places ends (Linux `MAX_SKB_FRAGS`).
+    pub fn keep_places(&mut self, places: &[i64]) {
+        let mut end = self.written;
+        for full in places[..places.len().saturating_sub(1)].chunks_exact(PLACES) {
+            end += full.iter().sum::<i64>() as u64;
+            self.ends.push_back(end);
+        }
     }
     fn is_bounded(&self) -> bool {
         self.limit.is_some() || self.lowat < u64::MAX

@@ -249,9 +249,9 @@ impl Setup {
         self.mss
     }
 
-    /// The receive buffer, in bytes. Linux doubles what SO_RCVBUF asks for, and lets it be.
+    /// The receive buffer, in bytes. Linux doubles what SO_RCVBUF asks for, and lets it be; the window, and its scale, are of half.
     pub fn set_receive_buffer(&mut self, bytes: u64) {
-        self.config.receive_buffer = 2 * bytes;
+        self.config.receive_buffer = if self.config.adv_win_scale.is_none() { bytes } else { 2 * bytes };
         self.config.initial_receive_buffer = Some(2 * bytes);
         self.config.moderate_receive_buffer = false;
     }

@@ -187,11 +187,12 @@ impl World<'_> {
             }
             "write" | "send" | "sendto" if has_symbol(call, "NULL") => Ok(Some(Err("EFAULT"))),
             "write" | "send" | "sendto" | "sendmsg" | "writev" | "sendfile" => {
-                let bytes = match call.name.as_str() {
-                    "sendmsg" | "writev" => bytes_of_vector(call)?,
-                    "sendfile" => number(call, 3),
-                    _ => number(call, 2),
+                let places = match call.name.as_str() {
+                    "sendmsg" | "writev" => vector_of(call)?,
+                    "sendfile" => vec![number(call, 3)],
+                    _ => vec![number(call, 2)],
                 };
+                let bytes = places.iter().sum();
                 let how = Write {
                     more: has_symbol(call, "MSG_MORE"),
                     ends_record: has_symbol(call, "MSG_EOR"),
@@ -209,6 +210,9 @@ impl World<'_> {
                 let fast = asked || self.sockets[&fd].deferred;
                 if fast && (self.sockets[&fd].connection.is_none() || !first) {
                     return self.write_fast(fd, bytes, how, first);
+                }
+                if let Some(connection) = self.connection(fd).filter(|_| how.copies && first) {
+                    connection.buffer.keep_places(&places);
                 }
                 self.write(fd, bytes, how, first)
             }
@@ -444,6 +448,9 @@ impl World<'_> {
         };
         let accepted = self.descriptor_named(call);
         self.connections[index].accepted = true;
+        if let Some(endpoint) = &mut self.connections[index].endpoint {
+            endpoint.let_buffer_grow(true);
+        }
         let nonblocking = has_symbol(call, "SOCK_NONBLOCK");
         let copies = self.sockets[&fd].copies;
         self.sockets.insert(accepted, Socket { nonblocking, connection: Some(index), copies, ..Socket::default() });
@@ -690,6 +697,12 @@ impl World<'_> {
             ("SO_RCVBUF", None) => {
                 self.begin_with(fd, |setup, value| setup.set_receive_buffer(value.clamp(1, 1 << 30) as u64), value);
             }
+            ("SO_RCVBUF", Some(connection)) => {
+                let counted = |endpoint: &mut Endpoint| endpoint.set_receive_buffer(2 * value.clamp(1, 1 << 30) as u64);
+                if !connection.endpoint.as_mut().is_some_and(counted) {
+                    return Err("not supported: setsockopt SO_RCVBUF where the buffer began without a size".to_owned());
+                }
+            }
             ("TCP_CONGESTION", None) => {
                 let name = match call.args.get(3) {
                     Some(Value::Text(name)) => name,
@@ -892,22 +905,26 @@ pub(super) fn number(call: &Call, index: usize) -> i64 {
     }
 }
 
-/// The lengths of a `[{..., 500}, {..., 1000}]`, which sendmsg() has within a structure, added up.
-fn bytes_of_vector(call: &Call) -> Result<i64, String> {
+/// The lengths of a `[{..., 500}, {..., 1000}]`, which sendmsg() has within a structure.
+fn vector_of(call: &Call) -> Result<Vec<i64>, String> {
     match call.args.get(1) {
         Some(Value::Text(text)) if text.contains("msg_control") => Err("not supported: control messages".to_owned()),
-        Some(Value::Text(text)) => Ok(vector_bytes(text)),
-        Some(Value::List(list)) => Ok(vector_bytes(&format!("msg_iov{}", list.iter().map(shown).collect::<String>()))),
-        _ => Ok(0),
+        Some(Value::Text(text)) => Ok(lengths(text)),
+        Some(Value::List(list)) => Ok(lengths(&format!("msg_iov{}", list.iter().map(shown).collect::<String>()))),
+        _ => Ok(Vec::new()),
     }
 }
 
-/// The same of the vector in a structure's text.
+/// The bytes of the vector in a structure's text.
 pub(super) fn vector_bytes(text: &str) -> i64 {
+    lengths(text).iter().sum()
+}
+
+fn lengths(text: &str) -> Vec<i64> {
     let vector = text.split_once("msg_iov").map_or("", |(_, vector)| vector);
     let vector = vector.split("msg_control").next().unwrap_or("");
     let length = |part: &str| part.split('}').next()?.rsplit(',').next()?.trim().parse::<u32>().ok().map(i64::from);
-    vector.split('{').skip(1).filter_map(length).sum()
+    vector.split('{').skip(1).filter_map(length).collect()
 }
 
 /// The value of a field in a structure's text.

@@ -393,6 +393,8 @@ impl<'a> World<'a> {
         let mut endpoint =
             if listens { Endpoint::listen(config, law) } else { Endpoint::connect(config, law, self.now) };
         endpoint.set_auto_read(false);
+        endpoint.set_peer_segment(self.setup.peer_segment);
+        endpoint.let_buffer_grow(!listens);
         if let Some(mtu) = path_mtu {
             endpoint.on_path_mtu(self.now, mtu);
         }
@@ -589,6 +591,9 @@ impl<'a> World<'a> {
         }
         let connection = self.connections.last()?;
         let endpoint = connection.endpoint.as_ref()?;
+        if name == "SK_MEMINFO_RCVBUF" {
+            return endpoint.receive_buffer().map(|bytes| bytes as f64);
+        }
         let info = endpoint.info();
         let mss = u64::from(endpoint.mss());
         let micros = |d: Duration| (d.0 / 1000) as f64;
@@ -783,7 +788,7 @@ const NAMES: &str = "tcpi_snd_cwnd, tcpi_snd_ssthresh, tcpi_snd_mss, tcpi_rtt, t
     tcpi_delivered_ce, tcpi_received_ce, tcpi_{delivered,received}_{e0,e1,ce}_bytes, tcpi_reordering, tcpi_reord_seen, tcpi_delivered, tcpi_busy_time, tcpi_rwnd_limited, tcpi_sndbuf_limited, tcpi_last_data_recv, \
     tcpi_notsent_bytes, tcpi_snd_wnd, tcpi_bytes_received, tcpi_pacing_rate, tcpi_delivery_rate, tcpi_bytes_acked, tcpi_bytes_sent, \
     tcpi_data_segs_out, tcpi_options, \
-    tcpi_ca_state, tcpi_state, TCP_CA_*, TCPI_OPT_*, TCP_INFINITE_SSTHRESH";
+    SK_MEMINFO_RCVBUF, tcpi_ca_state, tcpi_state, TCP_CA_*, TCPI_OPT_*, TCP_INFINITE_SSTHRESH";
 
 /// Linux's names for the values above.
 const CONSTANTS: &[(&str, f64)] = &[

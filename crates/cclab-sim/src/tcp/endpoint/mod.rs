@@ -357,8 +357,8 @@ impl Endpoint {
     /// A segment, which also acknowledges what was received.
     fn segment(&mut self, now: Time, out: Outgoing, flags: Flags, ecn: u8, segment: &mut Segment) {
         let timestamps = self.snd.timestamps();
-        let sack = self.rcv.on_ack_sent(timestamps);
         let window = self.rcv.window_field(false);
+        let sack = self.rcv.on_ack_sent(timestamps);
         *segment = Segment {
             seq: out.seq,
             ack: self.rcv.rcv_nxt,
@@ -439,6 +439,22 @@ impl Endpoint {
     /// [`read`](Self::read).
     pub fn set_auto_read(&mut self, auto: bool) {
         self.rcv.set_auto_read(auto);
+    }
+    /// The peer's packets that are longer are made of segments of this size: what counts as full in a buffer that is counted.
+    pub fn set_peer_segment(&mut self, bytes: u32) {
+        self.rcv.set_peer_segment(bytes);
+    }
+    /// The receive buffer has this size from now on (SO_RCVBUF). Says whether what it holds is counted at all.
+    pub fn set_receive_buffer(&mut self, bytes: u64) -> bool {
+        self.rcv.set_buffer(bytes)
+    }
+    /// The size of the receive buffer, where it is not fixed from the beginning.
+    pub fn receive_buffer(&self) -> Option<u64> {
+        self.rcv.buffer()
+    }
+    /// Whether the receive buffer may grow at all: that of a connection that was not accepted does not (Linux `sk_socket`).
+    pub fn let_buffer_grow(&mut self, may: bool) {
+        self.rcv.let_buffer_grow(may);
     }
     /// In-order bytes waiting for the application.
     pub fn readable(&self) -> u64 {

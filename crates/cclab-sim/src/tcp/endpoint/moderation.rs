@@ -19,6 +19,9 @@ const HEADERS: u64 = 52;
 const AROUND: u64 = 64 + 320;
 const RECORD: u64 = 256;
 
+/// What does not fit a page goes into more of them, the headers into the first (`tun_alloc_skb`).
+const PAGE: u64 = 4096;
+
 /// Shorter segments tell nothing of the sender's use of the window.
 const TELLING: u32 = 128;
 
@@ -33,6 +36,11 @@ pub(super) struct Moderation {
     scale: Option<i8>,
     ratio: u64,
     full_segment: u32,
+    /// Longer packets are several segments in one. The packet that told `ratio`, and the memory that it took.
+    pub longest: u32,
+    told: (u64, u64),
+    /// It does not grow for now.
+    pub held: bool,
     advmss: u64,
     /// The window is no larger than this (`window_clamp`), nor than what the sender has shown that it uses (`rcv_ssthresh`).
     clamp: u64,
@@ -42,9 +50,10 @@ pub(super) struct Moderation {
     round: (u64, Time),
 }
 
-/// The memory that a segment of `len` bytes takes.
+/// The memory that a packet with `len` bytes takes.
 fn truesize(len: u32) -> u64 {
-    (u64::from(len) + HEADERS + AROUND).next_power_of_two() + RECORD
+    let bytes = u64::from(len) + HEADERS + AROUND;
+    RECORD + if bytes <= PAGE { bytes.next_power_of_two() } else { bytes.next_multiple_of(PAGE) }
 }
 
 impl Moderation {
@@ -56,6 +65,9 @@ impl Moderation {
             scale: config.adv_win_scale,
             ratio: HALF,
             full_segment: SMALLEST_FULL,
+            longest: u32::MAX,
+            told: (SMALLEST_FULL.into(), truesize(SMALLEST_FULL)),
+            held: false,
             advmss: 0,
             clamp: u64::MAX,
             threshold: 0,
@@ -79,6 +91,7 @@ impl Moderation {
     /// The connection is up (`tcp_init_buffer_space`); `advmss`: payload of a full segment.
     pub fn begin(&mut self, now: Time, rcv_nxt: u64, advmss: u32) {
         self.advmss = advmss.into();
+        self.longest = self.longest.min(advmss);
         let (whole, offered) = (self.window(0), self.threshold);
         self.clamp = if whole > 2 * self.advmss { (whole - self.advmss).max(2 * self.advmss) } else { whole };
         self.threshold = offered.min(self.clamp);
@@ -102,13 +115,25 @@ impl Moderation {
 
     /// The memory that `bytes` take that wait.
     fn memory(&self, bytes: u64) -> u64 {
-        bytes * truesize(self.full_segment) / u64::from(self.full_segment)
+        bytes * self.told.1 / self.told.0
+    }
+
+    pub fn buffer(&self) -> u64 {
+        self.buffer
+    }
+    /// It has this size, and keeps it.
+    pub fn fix(&mut self, bytes: u64) {
+        (self.buffer, self.most, self.grows) = (bytes, bytes, false);
+    }
+    /// Whether a packet of `len` bytes has no room while `waiting` others are there (`tcp_can_ingest`).
+    pub fn overflows(&self, len: u32, waiting: u64) -> bool {
+        self.memory(waiting) + u64::from(len) > self.buffer
     }
 
     /// A segment of `len` bytes came while `waiting` others were not read; `rcv_wnd` was offered. Whether the window grew.
     pub fn on_segment(&mut self, len: u32, waiting: u64, rcv_wnd: u64) -> bool {
         let size = truesize(len);
-        if len > self.full_segment {
+        if len.min(self.longest) > self.full_segment {
             self.learn(len, size, rcv_wnd);
         }
         let room = self.window(self.memory(waiting) + size).min(self.clamp).saturating_sub(self.threshold);
@@ -141,7 +166,8 @@ impl Moderation {
 
     /// A longer segment than before: what it carries of the memory that it takes is what of the buffer is window.
     fn learn(&mut self, len: u32, size: u64, rcv_wnd: u64) {
-        self.full_segment = len;
+        self.full_segment = len.min(self.longest);
+        self.told = (len.into(), size);
         let ratio = (u64::from(len) * 256 / size).max(1);
         if self.scale.is_some() || std::mem::replace(&mut self.ratio, ratio) == ratio {
             return;
@@ -173,7 +199,7 @@ impl Moderation {
         let double = 2 * copied;
         let window = double + 2 * (double * (copied - old) / old.max(1)) + ahead;
         let buffer = self.buffer_for(window).min(self.most);
-        if self.grows && buffer > self.buffer {
+        if self.grows && !self.held && buffer > self.buffer {
             self.buffer = buffer;
             self.clamp = self.window(0);
         }
@@ -184,22 +210,38 @@ impl Moderation {
         self.grow(self.space, ahead);
     }
 
-    /// The window to offer while so many bytes wait, to be read or for a gap to be filled; `unit` is the window's granularity.
-    pub fn select(&self, waiting: u64, unit: u64) -> u64 {
-        let whole = self.clamp.min(self.window(0));
+    /// The window that the buffer is worth when it is empty.
+    fn whole(&self) -> u64 {
+        self.clamp.min(self.window(0))
+    }
+    /// Less than half of it is left.
+    pub fn is_scarce(&self, waiting: u64) -> bool {
+        self.window(self.memory(waiting)) < self.whole() / 2
+    }
+
+    /// The window to offer while so many bytes wait, to be read or for a gap to be filled; `unit` is the window's granularity,
+    /// `offered` what was offered last. A window without a scale is of whole segments, and stays if it is nearly right.
+    pub fn select(&self, waiting: u64, unit: u64, offered: u64) -> u64 {
+        let whole = self.whole();
         let mut free = self.window(self.memory(waiting));
-        if free < whole / 2 {
+        if self.is_scarce(waiting) {
             free -= free % unit;
             if free < whole / 16 || free < u64::from(self.full_segment).min(whole) {
                 return 0;
             }
         }
-        free.min(self.threshold)
+        free = free.min(self.threshold);
+        let segment = u64::from(self.full_segment).min(whole).max(1);
+        match unit {
+            1 if offered > free || offered + segment <= free => free - free % segment,
+            1 => offered,
+            _ => free,
+        }
     }
 
     /// Whether the application's read is worth an ACK: it doubles the window `now` of which half is gone (`tcp_cleanup_rbuf`).
-    pub fn opens(&self, now: u64, waiting: u64, unit: u64) -> bool {
-        let new = self.select(waiting, unit);
+    pub fn opens(&self, now: u64, waiting: u64, unit: u64, offered: u64) -> bool {
+        let new = self.select(waiting, unit, offered);
         2 * now <= self.clamp && new > 0 && new >= 2 * now
     }
 }

@@ -149,7 +149,9 @@ impl Receiver {
     #[cold]
     fn overlaps(&self, segment: &Segment) -> bool {
         let data = segment.end() - u64::from(segment.flags.has(Flags::FIN));
-        segment.seq <= self.right_edge && (self.trims() || self.unread == 0 || data <= self.right_edge)
+        // Such a segment may have passed the edge.
+        let edge = self.right_edge.max(self.rcv_nxt);
+        segment.seq <= edge && (self.trims() || self.unread == 0 || data <= edge)
     }
     fn trims(&self) -> bool {
         self.config.flavour == Flavour::Paper
@@ -172,12 +174,10 @@ impl Receiver {
     /// Takes in the payload and FIN of a segment; the payload bytes that are now in order.
     #[inline]
     pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: &Rtt) -> u64 {
-        let mut in_order = 0;
+        let (mut in_order, mut owed) = (0, false);
         let (tuned, before) = (self.tuning.is_some(), self.rcv_nxt);
-        if tuned {
-            self.measure(now, segment);
-        }
-        self.full_segment = self.full_segment.max(segment.len);
+        let full = if tuned { self.measure(now, segment) } else { segment.len };
+        self.full_segment = self.full_segment.max(full);
         if let Some(echo) = &mut self.echo {
             **echo = Echo { seq: segment.seq, sent: segment.sent, arrived: now };
         }
@@ -202,12 +202,16 @@ impl Receiver {
             // What leaves nothing unread is acknowledged at once (Linux `tcp_cleanup_rbuf`).
             let pushed = segment.flags.has(Flags::PSH) && self.auto_read;
             in_order = self.on_in_order(now, end, pushed, rtt);
+            owed = true;
         } else {
             self.on_out_of_order(now, start, end, rtt);
         }
         self.last_arrival = now;
         if tuned {
             self.moderate(now, segment, before);
+        }
+        if owed {
+            self.delay_ack(now, rtt);
         }
         in_order
     }
@@ -267,7 +271,9 @@ impl Receiver {
         }
         self.unacked += bytes + fin;
         self.ack_now |= pushed;
-        self.delay_ack(now, rtt);
+        if self.config.delayed_ack.adaptive {
+            self.adapt(now, rtt);
+        }
         bytes
     }
 
@@ -352,7 +358,7 @@ impl Receiver {
     /// The buffer follows a segment that came, `before` being what was expected next.
     #[cold]
     fn moderate(&mut self, now: Time, segment: &Segment, before: u64) {
-        let (waiting, ahead, offered) = (self.waiting(), self.ahead(), self.right_edge - self.last_ack_sent);
+        let (waiting, ahead, offered) = (self.waiting(), self.ahead(), self.offered());
         let (read, unread, use_sack) = (self.rcv_nxt - self.unread, self.unread, self.use_sack);
         let Some(Tuning { rtt, moderation: Some(moderation), .. }) = self.tuning.as_deref_mut() else { return };
         let in_order = segment.seq <= before && segment.end() > before;
@@ -362,6 +368,8 @@ impl Receiver {
                 self.quick |= 1;
                 self.ack_now = true;
             }
+            // More than the buffer holds is taken while that is empty, and the peer told at once (Linux `tcp_data_queue`).
+            self.ack_now |= moderation.overflows(segment.len, others);
         }
         if in_order && self.auto_read {
             moderation.on_read(now, rtt.get(), read, unread, ahead);
@@ -374,9 +382,10 @@ impl Receiver {
     fn on_read(&mut self, now: Time, taken: u64) {
         let (waiting, ahead, unread, unit) = (self.waiting(), self.ahead(), self.unread, 1 << self.scale);
         let (read, left) = (self.rcv_nxt - self.unread, self.right_edge.saturating_sub(self.rcv_nxt));
+        let offered = self.offered();
         let Some(Tuning { rtt, moderation: Some(moderation), .. }) = self.tuning.as_deref_mut() else { return };
         moderation.on_read(now, rtt.get(), read, unread, ahead);
-        self.ack_now |= taken > 0 && moderation.opens(left, waiting, unit);
+        self.ack_now |= taken > 0 && moderation.opens(left, waiting, unit, offered);
     }
 
     /// A SYN is to leave, with which segments have this size.
@@ -392,6 +401,22 @@ impl Receiver {
             moderation.begin(now, rcv_nxt, advmss);
         }
     }
+    pub fn set_peer_segment(&mut self, bytes: u32) {
+        if let Some(moderation) = self.moderation() {
+            moderation.longest = bytes;
+        }
+    }
+    pub fn buffer(&self) -> Option<u64> {
+        Some(self.tuning.as_ref()?.moderation.as_ref()?.buffer())
+    }
+    pub fn set_buffer(&mut self, bytes: u64) -> bool {
+        self.moderation().map(|moderation| moderation.fix(bytes)).is_some()
+    }
+    pub fn let_buffer_grow(&mut self, may: bool) {
+        if let Some(moderation) = self.moderation() {
+            moderation.held = !may;
+        }
+    }
     fn moderation(&mut self) -> Option<&mut Moderation> {
         self.tuning.as_mut()?.moderation.as_mut()
     }
@@ -400,31 +425,47 @@ impl Receiver {
     fn room(&self, syn: bool) -> u64 {
         match self.tuning.as_ref().and_then(|tuning| tuning.moderation.as_ref()) {
             Some(moderation) if syn => moderation.offered(),
-            Some(moderation) => moderation.select(self.waiting(), 1 << self.scale),
+            Some(moderation) => moderation.select(self.waiting(), 1 << self.scale, self.offered()),
             None => self.config.receive_window().saturating_sub(self.unread),
         }
     }
+    /// The window as last offered.
+    fn offered(&self) -> u64 {
+        self.right_edge.saturating_sub(self.last_ack_sent)
+    }
 
-    /// A data segment tells the RTT.
+    /// Whether the window is still as large as last offered, so that an ACK moves its right edge: where it is not, a second
+    /// segment is no reason for one; and where less than half is left, none is hurried (Linux `__tcp_ack_snd_check`,
+    /// `__tcp_select_window`).
+    fn keeps_window(&mut self) -> bool {
+        let (waiting, offered, unit) = (self.waiting(), self.offered(), 1 << self.scale);
+        let auto_read = self.auto_read;
+        let Some(moderation) = self.moderation().filter(|_| !auto_read) else { return true };
+        let window = moderation.select(waiting, unit, offered).next_multiple_of(unit);
+        let (scarce, keeps) = (moderation.is_scarce(waiting), window >= offered);
+        self.quick = if scarce { 0 } else { self.quick };
+        keeps
+    }
+
+    /// A data segment tells the RTT, and the size of the peer's segments, which is what it gives.
     #[cold]
-    fn measure(&mut self, now: Time, segment: &Segment) {
-        let Some(tuning) = &mut self.tuning else { return };
+    fn measure(&mut self, now: Time, segment: &Segment) -> u32 {
+        let Some(tuning) = &mut self.tuning else { return segment.len };
         if segment.has_timestamps && segment.len >= self.full_segment {
             tuning.rtt.by_timestamp(now, segment.ts_ecr, self.unread > 0);
         }
         if segment.seq <= self.rcv_nxt && segment.end() > self.rcv_nxt {
             tuning.rtt.by_window(now, segment.end(), self.right_edge - self.last_ack_sent);
         }
+        tuning.moderation.as_ref().map_or(segment.len, |moderation| segment.len.min(moderation.longest))
     }
 
     /// Decides when the data just received in order is acknowledged.
     fn delay_ack(&mut self, now: Time, rtt: &Rtt) {
-        if self.config.delayed_ack.adaptive {
-            self.adapt(now, rtt);
-        }
         // More than one full segment, as Linux counts it: a second one, or a full one and a rest.
         let many =
             self.unacked > u64::from(self.config.delayed_ack.every.saturating_sub(1)) * u64::from(self.full_segment);
+        let many = many && self.keeps_window();
         if self.quick > 0 || many {
             self.ack_now = true;
         } else if self.has_ranges() {
@@ -511,8 +552,7 @@ impl Receiver {
 
     /// Whether the right edge does not move for so little, less than a segment.
     fn is_little(&self, moved: u64) -> bool {
-        let by_segments = self.scale == 0 || self.config.initial_receive_buffer.is_none();
-        by_segments && moved < self.config.receive_window() / 2
+        self.config.initial_receive_buffer.is_none() && moved < self.config.receive_window() / 2
     }
 
     /// An ACK leaves, alone or with data: SACK blocks for it; what was to be acknowledged is.
