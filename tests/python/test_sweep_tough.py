@@ -16,7 +16,8 @@ import tomli_w
 
 import cclab
 from cclab import backends
-from cclab.sweep import command, executors
+from cclab.sweep import executors
+from cclab.sweep.display import stopping
 from cclab.sweep.job import Stopped, core_digest
 from cclab.sweep.pack import Row, packed
 from cclab.sweep.plan import make
@@ -426,12 +427,12 @@ def _resumed(file, place):
     return time.perf_counter() - begin, done
 
 
-def test_who_interrupts_twice_is_told_how_to_go_on(tmp_path, monkeypatch):
+def test_who_interrupts_twice_is_told_how_to_go_on(capsys):
     """The second time while it is counted what is kept."""
 
-    def again(_):
+    def again():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command.Study, "load", again)
-    told = command._how_to_go_on(tmp_path / "study.toml", tmp_path / "out")
-    assert told == f"Stopped. Go on with: cclab sweep {tmp_path / 'study.toml'} --out {tmp_path / 'out'}"
+    with pytest.raises(KeyboardInterrupt), stopping(again, "Go on with: cclab sweep study.toml."):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == "Stopped. Go on with: cclab sweep study.toml.\n"
