@@ -331,6 +331,8 @@ def beside(context: Context, runs: dict[Key, list[float]]) -> list[Table]:
     """Set-up C as the thesis printed it: formula, simulator and kernel beside it."""
     about, printed, made = context.about, published(context), []
     n = about["quick" if context.quick else "full"]
+    today, same = "Linux today", f"Linux today, seeds 1 to {n['kernel']}"
+    asked = any(k[3] == KERNEL for k in runs)
     for part in (part for part in ("data", "ack") if part in context.parts):
         rows = []
         for law in about["laws"]:
@@ -343,6 +345,10 @@ def beside(context: Context, runs: dict[Key, list[float]]) -> list[Table]:
                     for endpoint in (*about["endpoints"], KERNEL)
                     for values in [runs.get((part, "C", "", endpoint, law, part, percent))]
                 }
+                if asked:
+                    both = runs.get((part, "C", "", KERNEL, law, part, percent))
+                    seeds = runs[part, "C", "", today, law, part, percent][: n["kernel"]] if both else []
+                    means[same] = f"{stats.mean(seeds).value:.3f}" if seeds else "–"
                 model = formula(about, percent) if (part, law) == ("data", "Reno") else math.nan
                 rows.append(
                     {"Law": law, "Lost (%)": f"{percent:g}", "Thesis": f"{thesis[percent]:.3g}" if percent in thesis else "–"}
@@ -354,7 +360,7 @@ def beside(context: Context, runs: dict[Key, list[float]]) -> list[Table]:
             Table(
                 f"beside-{part}",
                 f"Beside each other: {what} lost",
-                f"Goodput in Mbit/s, set-up C: means of n = {n['seeds']} runs (kernel: {n['kernel']}); intervals are in the figure and in every mean.",
+                f"Goodput in Mbit/s, set-up C: means of n = {n['seeds']} runs (kernel: {n['kernel']}, with the losses of these seeds); intervals are in the figure and in every mean.",
                 pl.DataFrame(rows),
             )
         )
