@@ -81,8 +81,9 @@ def _run_page(folder: Path) -> str:
         "cwnd": "Congestion window of each flow; dashed, its slow-start threshold.",
         "throughput": "Payload delivered in order to the application: what waits for a packet sent again comes with "
         "it, at more than the link's capacity for a moment.",
-        "rtt": "Samples of the sender.",
-        "queue": "What waits at the queues that matter; dotted, their limit.",
+        "rtt": "Samples of the sender; one stands until the next comes.",
+        "queue": "What waits at the queues that matter; dotted, their limit."
+        + " Where stations share the air, at all of them together." * bool(result.stations.height),
         "map": "Stations, how far flows' sources reach, and the routes at that moment; a dotted hop is out of range.",
         "transmissions": "A bar is a frame on the air, in the row of its sender; a thin line leads to its receiver. "
         "An RTS without a cross and without an answer was heard by a station that others kept quiet.",

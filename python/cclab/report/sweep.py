@@ -78,7 +78,9 @@ def completion(study: Study) -> list[tuple[str, dict[Any, str]]]:
 
 
 def table(frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric]) -> tuple[list[str], list[list[str]]]:
-    """Headings, those of numbers begin with |, and rows of the table of all points."""
+    """Headings, those of numbers begin with | and rows of the table of all points, without what the air has not."""
+    known = {c for c in frame.columns if frame[c].dtype.is_numeric() and frame[c].fill_null(math.nan).is_finite().any()}
+    metrics = [metric for metric in metrics if "goodput" in metric.column or metric.column in known]
     points = frame.select(parameters).unique(maintain_order=True)
     made = points if parameters else pl.DataFrame({"Point": ["the scenario"]})
     for metric in metrics:
@@ -99,9 +101,11 @@ def charts(
     """Name, title, caption, chart and data of every figure of the page."""
     n = len(study.seeds)
     each = "One run at each point" if n == 1 else f"Mean of {n} runs and 95 % interval (Student's t) at each point"
-    each += "; lines stand a little aside of each other."
+    aside = "; lines stand a little aside of each other."
+    single = each + (aside if len(study.parameters) > 1 else ".")
+    each += aside
     whole = [metric for metric in metrics if not metric.column.startswith("goodput of ")]
-    made = [(name, title, each, chart, data) for name, title, chart, data in figures(frame, study.parameters, whole)]
+    made = [(name, title, single, chart, data) for name, title, chart, data in figures(frame, study.parameters, whole)]
     flows = flows_of(study)
     if flows[FLOW].n_unique() > 1:
         of = figures(flows, [*study.parameters, FLOW], [OF_FLOWS, SHARE])
