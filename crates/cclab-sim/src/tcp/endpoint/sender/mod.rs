@@ -621,7 +621,7 @@ impl Sender {
             prior_delivered: self.rate.prior_delivered(&taken.sample).unwrap_or(0),
             lost_bytes: taken.lost_bytes,
             may_grow: limited
-                && (by_law || taken.acked_bytes > 0)
+                && (by_law || self.moves_forward(taken))
                 && !governed(phase)
                 && (last_grows || !governed(before)),
             phase,
@@ -644,9 +644,16 @@ impl Sender {
         self.config.flavour == Flavour::Linux && !self.config.growth_per_ack
     }
 
+    /// Whether an ACK may raise the window: one that acknowledges data or, where the path reorders further than the sysctl expects,
+    /// one that only SACKs some (Linux `tcp_may_raise_cwnd`). A duplicate ACK without SACK tells of no data.
+    fn moves_forward(&self, taken: &Taken) -> bool {
+        taken.acked_bytes > 0
+            || (taken.sacked && self.grows_by_delivered() && self.reordering.degree() > self.config.dupthresh)
+    }
+
     /// What an ACK counts for: without what was selectively acknowledged before, which has been counted before.
     fn newly_acked(&self, taken: &Taken) -> u64 {
-        if self.grows_by_delivered() && taken.acked_bytes > 0 {
+        if self.grows_by_delivered() && self.moves_forward(taken) {
             taken.delivered_bytes
         } else {
             taken.acked_bytes.min(taken.delivered_bytes)
