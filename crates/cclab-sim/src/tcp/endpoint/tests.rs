@@ -426,6 +426,7 @@ fn rack_learns_to_live_with_reordering() {
         config.max_reordering = max_reordering;
         config.initial_ssthresh = Some(40_000);
         config.pacing = Pacing::On;
+        config.receive_buffer = 700_000; // 30 of 100 ms have less than 300 segments
         let mut pipe = Pipe::new(&config);
         pipe.ends[0].write(START, u64::MAX);
         let mut luck = Stream::new(7, "reorder");
@@ -453,6 +454,7 @@ fn the_reordering_window_grows_as_far_as_it_must() {
     let mut config = config(Recovery::Rack, 10);
     config.initial_ssthresh = Some(40_000);
     config.pacing = Pacing::On;
+    config.receive_buffer = 700_000;
     let mut pipe = Pipe::new(&config);
     pipe.ends[0].write(START, u64::MAX);
     let mut luck = Stream::new(7, "reorder");
