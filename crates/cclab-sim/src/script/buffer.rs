@@ -107,10 +107,13 @@ impl World<'_> {
         if connection.state() == State::Closed || connection.shut {
             return Ok(Some(Err("EPIPE")));
         }
+        // Before both ends have agreed there is no buffer to write to (Linux `sk_stream_wait_connect`).
+        let open = connection.is_open();
         if first {
             connection.buffer.progress = 0;
-        } else if connection.full {
-            return Ok(None);
+        }
+        if !open || (!first && connection.full) {
+            return Ok((!blocks).then_some(Err("EAGAIN")));
         }
         let all = bytes.max(0) as u64;
         loop {

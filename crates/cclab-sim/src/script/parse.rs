@@ -473,6 +473,7 @@ impl<'a> Parser<'a> {
         let word = self.peek_word()?;
         let bytes: Vec<u8> = match word {
             "TFO_COOKIE" => cookie::cookie(cookie::DEFAULT_KEY, [192, 0, 2, 1], [192, 168, 0, 1]).bytes().to_vec(),
+            "TFO_COOKIE_ZERO" => cookie::cookie([0, 0], [192, 0, 2, 1], [192, 168, 0, 1]).bytes().to_vec(),
             _ if word.len() % 2 == 0 && word.bytes().all(|c| c.is_ascii_hexdigit()) => (0..word.len() / 2)
                 .map(|i| u8::from_str_radix(&word[2 * i..2 * i + 2], 16).expect("it is hexadecimal"))
                 .collect(),

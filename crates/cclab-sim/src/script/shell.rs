@@ -79,7 +79,7 @@ impl Setup {
                 ["tc", "qdisc", _, "dev", _, "root", queue] if QUEUES.contains(queue) => self.queue_full = false,
                 ["tc", "qdisc", _, "dev", _, "root", "pfifo", "limit", "0"] => self.queue_full = true,
                 [file, ..] if file.ends_with("defaults.sh") => {
-                    self.defaults();
+                    self.defaults(file.contains("common/"));
                     notes.push(format!("line {line}: {file}: taken as the defaults of Linux's own test scripts"));
                 }
                 _ => return Err(format!("not supported: the command {command}")),
@@ -91,12 +91,13 @@ impl Setup {
         Ok(set)
     }
 
-    /// What the `defaults.sh` of the public script collections sets.
-    fn defaults(&mut self) {
+    /// What the `defaults.sh` of the public script collections sets; in a directory `common` that of packetdrill's own, with which
+    /// every listener takes Fast Open, as with Linux's own (6.18) only one that asks.
+    fn defaults(&mut self, common: bool) {
         self.config.ecn = Ecn::Off;
         self.config.receive_buffer = 15 << 20;
         self.config.slow_start_after_idle = false;
-        self.fast_open = 0x403;
+        self.fast_open = if common { 0x403 } else { 3 };
         if let Some(cubic) = cc::find("cubic") {
             self.cc = cubic;
         }

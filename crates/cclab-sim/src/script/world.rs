@@ -804,6 +804,8 @@ const CONSTANTS: &[(&str, f64)] = &[
     ("TCPI_OPT_SYN_DATA", 32.0),
     ("TCP_INFINITE_SSTHRESH", 2_147_483_647.0),
     ("TCP_ESTABLISHED", 1.0),
+    ("TCP_SYN_SENT", 2.0),
+    ("TCP_SYN_RECV", 3.0),
     ("TCP_FIN_WAIT1", 4.0),
     ("TCP_FIN_WAIT2", 5.0),
     ("TCP_TIME_WAIT", 6.0),

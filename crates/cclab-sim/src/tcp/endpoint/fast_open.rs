@@ -91,6 +91,9 @@ impl Endpoint {
             self.snd.skip(segment.ack);
             self.snd.lose_syn_data(now, end);
             self.handshake.ack_alone = segment.ack == end && self.snd.waiting() == 0;
+            if segment.ack == end && !self.handshake.ack_alone {
+                self.rcv.be_interactive(now);
+            }
         }
     }
 

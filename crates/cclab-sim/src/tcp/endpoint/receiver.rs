@@ -501,6 +501,13 @@ impl Receiver {
         self.quick = if self.config.delayed_ack.quickack == 0 { 0 } else { self.quick.max(credit as u32) };
     }
 
+    /// Our data answers the SYN-ACK at once: the next data need not be acknowledged by itself (Linux `tcp_event_data_sent`).
+    pub fn be_interactive(&mut self, now: Time) {
+        if self.config.delayed_ack.adaptive {
+            (self.ato, self.last_arrival) = (self.config.delayed_ack.timeout, now);
+        }
+    }
+
     /// What came with the SYN tells nothing of how the peer sends (Linux `tcp_fastopen_add_skb`).
     pub fn forget_gap(&mut self) {
         self.ato = Duration::ZERO;

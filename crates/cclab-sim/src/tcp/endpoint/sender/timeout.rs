@@ -65,7 +65,6 @@ impl Sender {
             self.board.transmit(seq, len as u32, false, now, stamp);
             self.board.mark_lost(self.board.tail() - 1);
             self.window.on_sent(seq + len);
-            self.outbox.on_sent(len as u32, false, seq + len, self.mss());
         }
         self.board.forget_losses();
         self.episode.undo.forget();
