@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -360,10 +361,24 @@ def test_the_stamp_goes_with_the_result(tmp_path, cli):
     assert 0 <= result.stamp["lateness_p50_s"] <= result.stamp["lateness_p99_s"]
     assert result.stamp["sysctls"]["ipv4.tcp_sack"] == "1"
     assert result.stamp["kernel"] == os.uname().release
+    assert result.stamp["processor"] in os.sched_getaffinity(0)
     result.save(tmp_path / "r")
     assert cclab.Result.load(tmp_path / "r").stamp == result.stamp
     assert "packets left late by" in live.remark(result)
+    assert f"relay and senders on processor {result.stamp['processor']}" in live.remark(result)
     assert json.dumps(result.json())
+
+
+@needs_hosts
+def test_runs_side_by_side_are_on_processors_of_their_own():
+    """As far as there are some. The relay of a fast one and its senders may run on any."""
+    wanted = scenario(duration="1 s", warmup="0 s")
+    with ThreadPoolExecutor(2) as pool:
+        places = [result.stamp["processor"] for result in pool.map(run, [wanted, wanted])]
+    assert len(set(places)) == min(2, len(os.sched_getaffinity(0)))
+    fast = run(scenario(duration="1 s", warmup="0 s", rate="300 Mbit/s"))
+    assert fast.stamp["processor"] is None
+    assert "on processor" not in live.remark(fast)
 
 
 @pytest.mark.skipif(not live.on_linux(), reason="no Linux")

@@ -193,7 +193,7 @@ impl Emulation {
             panic!("packets do not add up at {place}: {detail}");
         }
         relay.network.end(end);
-        let stamp = Stamp::of(&relay, drops, self.began, self.sysctls, true);
+        let stamp = Stamp::of(&relay, drops, self.began, self.sysctls, true, None);
         let mut flows = Flows::default();
         for (side, watch) in relay.flows.iter().enumerate() {
             row(side, watch, &self.rtts, relay.network.lost(side), end.as_secs_f64(), &mut flows);

@@ -200,6 +200,8 @@ pub struct Report {
     pub events: u64,
     /// Whether it ran with real-time priority.
     pub real_time: bool,
+    /// The processor that it stayed on.
+    pub processor: Option<usize>,
 }
 
 /// A relay at work; it stops when it is dropped.
@@ -307,7 +309,7 @@ impl Worker {
 
     fn run(mut self) -> io::Result<Report> {
         let real_time = sys::become_real_time(PRIORITY);
-        self.plan.processor.into_iter().for_each(sys::stay_on);
+        let processor = self.plan.processor.and_then(sys::stay_on);
         let mut ready = [EpollEvent::empty(); 64];
         let (mut armed, mut spun) = (None, Duration::ZERO);
         while !self.over {
@@ -346,6 +348,7 @@ impl Worker {
             refused: self.refused,
             events: self.agenda.count,
             real_time,
+            processor,
         })
     }
 

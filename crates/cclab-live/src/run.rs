@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::host::{Host, Interface, Sysctls};
 use crate::relay::{self, Plan, Port, Relay};
 use crate::stamp::{Stamp, Ticks};
+use crate::sys::Place;
 use crate::transfer::{self, Moment, Opened, Options, Outcome, Path, Times, Transfer, Transfers, Work};
 use crate::watch::Watch;
 use crate::{Error, Result, check, fault, netlink, sys};
@@ -122,6 +123,8 @@ pub struct Run {
     _programs: Programs,
     sysctls: Vec<(String, String)>,
     began: Ticks,
+    /// Other runs go elsewhere as long as this is held.
+    _place: Option<Place>,
 }
 
 impl Run {
@@ -183,7 +186,8 @@ impl Run {
         let samples = if let Sampling::Every(interval) = scenario.record.samples { Some(interval) } else { None };
         let opened = Opened::of(transfers)?;
         let clock = Clock::starting_in(LEAD);
-        let processor = if carried(scenario) <= ONE_PROCESSOR { sys::some_processor() } else { None };
+        let place = (carried(scenario) <= ONE_PROCESSOR).then(|| Place::take("cclab live")).flatten();
+        let processor = place.as_ref().map(|place| place.processor);
         let plan = Plan { network, ports, flows: watches, mtu: largest as usize, warmup, end, samples, processor };
         let relay = Relay::start(plan, clock.clone())?;
         let board = Arc::clone(&relay.board);
@@ -199,6 +203,7 @@ impl Run {
             _programs: programs,
             sysctls: said,
             began,
+            _place: place,
         })
     }
 
@@ -219,7 +224,7 @@ impl Run {
         let relay = self.relay.finish()?;
         let drops = self.hosts.iter().map(|host| host.dropped()).sum::<std::io::Result<u64>>();
         let drops = drops.map_err(|e| fault("/proc/net/dev", e))?;
-        let stamp = Stamp::of(&relay, drops, self.began, self.sysctls, sent.real_time);
+        let stamp = Stamp::of(&relay, drops, self.began, self.sysctls, sent.real_time, sent.processor);
         for ((own, _), outcome) in connections(&self.scenario).into_iter().zip(&sent.flows) {
             if let Some(error) = &outcome.error {
                 let flow = self.scenario.flows[own.start].label.clone();

@@ -26,6 +26,8 @@ pub struct Stamp {
     pub sysctls: Vec<(String, String)>,
     /// Whether relay and senders had real-time priority.
     pub real_time: bool,
+    /// The processor that relay and senders stayed on; `None`: on any.
+    pub processor: Option<usize>,
 }
 
 impl Stamp {
@@ -65,6 +67,7 @@ impl Stamp {
             "drops": self.drops,
             "steal": finite(self.steal),
             "real_time": self.real_time,
+            "processor": self.processor,
             "kernel": self.kernel,
             "sysctls": self.sysctls.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<serde_json::Map<_, _>>(),
         })
@@ -103,13 +106,14 @@ pub fn kernel() -> String {
 }
 
 impl Stamp {
-    /// Of a relay that is done.
+    /// Of a relay that is done. Of the senders: whether they had real-time priority, and the processor that they stayed on.
     pub(crate) fn of(
         report: &relay::Report,
         drops: u64,
         began: Ticks,
         sysctls: Vec<(String, String)>,
         fifo: bool,
+        processor: Option<usize>,
     ) -> Stamp {
         Stamp {
             lateness: report.lateness.summary(),
@@ -119,6 +123,7 @@ impl Stamp {
             kernel: kernel(),
             sysctls,
             real_time: report.real_time && fifo,
+            processor: report.processor.filter(|_| report.processor == processor),
         }
     }
 }
@@ -145,9 +150,12 @@ mod tests {
             kernel: "6.18".into(),
             sysctls: vec![],
             real_time: true,
+            processor: Some(1),
         };
         assert_eq!(stamp.flaw(), None);
         assert!(stamp.json()["steal"].is_null());
+        assert_eq!(stamp.json()["processor"], 1);
+        assert!(Stamp { processor: None, ..stamp.clone() }.json()["processor"].is_null());
         let dropped = Stamp { drops: 3, ..stamp.clone() };
         assert!(dropped.flaw().is_some_and(|flaw| flaw.starts_with("3 packets were dropped")));
         let lateness = Distribution { p99: 700e-6, ..stamp.lateness };

@@ -6,14 +6,15 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{Error, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::mem::{size_of, zeroed};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// From `linux/if_tun.h`, which libc has under another type on some machines.
 const TUNSETIFF: c_ulong = 0x4004_54ca;
@@ -238,6 +239,9 @@ pub fn accept(socket: &impl AsRawFd) -> Result<OwnedFd> {
     }
 }
 
+/// Most that are taken of one processor; who comes later stays on none.
+const MOST_PLACES: usize = 64;
+
 /// This thread goes before all that are not of real time, and wakes up when it asked to; whether it may.
 pub fn become_real_time(priority: c_int) -> bool {
     let of = libc::sched_param { sched_priority: priority };
@@ -248,19 +252,38 @@ pub fn become_real_time(priority: c_int) -> bool {
     }
 }
 
-/// One of the processors that this process may use, each in its turn; `None` where it may not know.
-pub fn some_processor() -> Option<usize> {
-    static TURN: AtomicUsize = AtomicUsize::new(0);
-    let may = sched_getaffinity(Pid::from_raw(0)).ok()?;
-    let all: Vec<usize> = (0..CpuSet::count()).filter(|&processor| may.is_set(processor) == Ok(true)).collect();
-    let turn = std::process::id() as usize + TURN.fetch_add(1, Relaxed);
-    all.get(turn % all.len().max(1)).copied()
+/// A place on a processor: who takes one after the other, in this process or in others, is on another processor until each has one.
+/// An abstract socket's name says that it is taken, which the kernel gives free again when the process ends, however it ends.
+#[derive(Debug)]
+pub struct Place {
+    /// The processor's number.
+    pub processor: usize,
+    _taken: UnixDatagram,
 }
 
-/// This thread stays on that processor; it may run anywhere if that cannot be.
-pub fn stay_on(processor: usize) {
+impl Place {
+    /// On the first of those processors that this process may use which have the fewest places taken; `None` where it may not know
+    /// them. Places of other names do not count, nor do those taken in other network namespaces, which do not see these.
+    pub fn take(name: &str) -> Option<Place> {
+        let may = sched_getaffinity(Pid::from_raw(0)).ok()?;
+        let all: Vec<usize> = (0..CpuSet::count()).filter(|&processor| may.is_set(processor) == Ok(true)).collect();
+        let places = (0..MOST_PLACES).flat_map(|round| all.iter().map(move |processor| (round, *processor)));
+        for (round, processor) in places {
+            let address = SocketAddr::from_abstract_name(format!("{name} {processor} {round}")).ok()?;
+            match UnixDatagram::bind_addr(&address) {
+                Ok(_taken) => return Some(Place { processor, _taken }),
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+}
+
+/// This thread stays on that processor; which it is, or `None` if that cannot be, and it may run anywhere.
+pub fn stay_on(processor: usize) -> Option<usize> {
     let mut set = CpuSet::new();
-    let _ = set.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
+    set.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set)).ok().map(|()| processor)
 }
 
 fn clock_ns(clock: libc::clockid_t) -> u64 {
@@ -362,12 +385,28 @@ mod tests {
 
     #[test]
     fn a_thread_stays_where_it_is_told() {
-        let told = some_processor().expect("this process knows where it may run");
+        let told = Place::take("test: stays").expect("this process knows where it may run").processor;
         let may = std::thread::spawn(move || {
-            stay_on(told);
+            assert_eq!(stay_on(told), Some(told));
             sched_getaffinity(Pid::from_raw(0)).unwrap()
         });
         let may = may.join().unwrap();
         assert!((0..CpuSet::count()).all(|processor| may.is_set(processor) == Ok(processor == told)));
+        assert_eq!(stay_on(CpuSet::count()), None, "there is no such processor");
+    }
+
+    /// Each processor once, then each a second time; and what is given back is the next that is taken.
+    #[test]
+    fn places_spread_over_the_processors() {
+        let name = format!("test of {}", std::process::id());
+        let take = || Place::take(&name).expect("this process knows where it may run");
+        let count = std::thread::available_parallelism().unwrap().get();
+        let mut rounds: Vec<Vec<Place>> = (0..2).map(|_| (0..count).map(|_| take()).collect()).collect();
+        let processors = |round: &Vec<Place>| round.iter().map(|place| place.processor).collect::<Vec<_>>();
+        let first = processors(&rounds[0]);
+        assert!(first.is_sorted_by(|a, b| a < b), "{first:?}");
+        assert_eq!(processors(&rounds[1]), first);
+        let last = rounds[0].pop().unwrap().processor;
+        assert_eq!(take().processor, last);
     }
 }

@@ -142,6 +142,8 @@ pub struct Report {
     pub samples: Vec<Sample>,
     /// Whether the thread ran with real-time priority.
     pub real_time: bool,
+    /// The processor that it stayed on.
+    pub processor: Option<usize>,
 }
 
 /// When everything is.
@@ -188,10 +190,7 @@ impl Transfers {
     ) -> Result<Transfers> {
         let stop = Arc::new(EventFd::new().map_err(|e| fault("eventfd", e))?);
         let worker = Worker::new(flows.0, times, clock, board, &stop).map_err(|e| fault("epoll", e))?;
-        let thread = std::thread::Builder::new().name("transfers".into()).spawn(move || {
-            processor.into_iter().for_each(sys::stay_on);
-            worker.run()
-        });
+        let thread = std::thread::Builder::new().name("transfers".into()).spawn(move || worker.run(processor));
         Ok(Transfers { thread: Some(thread.map_err(|e| fault("a thread", e))?), stop })
     }
 
@@ -405,8 +404,9 @@ impl Worker {
         })
     }
 
-    fn run(mut self) -> io::Result<Report> {
+    fn run(mut self, processor: Option<usize>) -> io::Result<Report> {
         let real_time = sys::become_real_time(PRIORITY);
+        let processor = processor.and_then(sys::stay_on);
         let mut ready = [EpollEvent::empty(); 64];
         while !self.over {
             let next = self.due.first().map_or(Time::NEVER, |due| due.0).min(self.next_tick).min(self.times.end);
@@ -425,7 +425,7 @@ impl Worker {
             self.serve()?;
         }
         let flows = self.flows.into_iter().map(|flow| flow.outcome).collect();
-        Ok(Report { flows, samples: self.samples, real_time })
+        Ok(Report { flows, samples: self.samples, real_time, processor })
     }
 
     /// Does what is due.

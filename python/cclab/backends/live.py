@@ -99,9 +99,10 @@ def remark(result: Result) -> str | None:
     still = (
         f"; {stopped_s:.3f} s, when the machine stood still, left out" if (stopped_s := stamp.get("stopped_s")) else ""
     )
+    place = "" if (processor := stamp.get("processor")) is None else f"; relay and senders on processor {processor}"
     ran = stamp.get("programs", {}).items()
     hashes = "".join(f"; {Path(file).name} sha256 {hashed[:12]}" for file, hashed in ran)
-    beside = f"{still}{priority}{hashes}"
+    beside = f"{still}{priority}{place}{hashes}"
     good = f"Linux {stamp['kernel']}; packets left late by {times}; none dropped outside the links{beside}."
     return "\n".join([*never_up(result), good])
 
