@@ -3,15 +3,16 @@
 use super::shell::lowat;
 use super::socket::Returned;
 use super::world::{Connection, World};
+use crate::tcp::memory::{BELOW_DISTRIBUTED, full_segment, headers, overhead};
 use crate::tcp::{Endpoint, State};
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What a buffer of the kernel takes beside its data: a head of 704 bytes, and 256 that describe it (Linux 6.18).
-const OVERHEAD: u64 = 960;
+/// What a buffer of the kernel takes beside its data.
+const OVERHEAD: u64 = overhead(BELOW_DISTRIBUTED);
 
 /// Most that a buffer of the kernel holds (GSO_LEGACY_MAX_SIZE, without headers).
-const LARGEST: u64 = 65_536 - 1 - 320;
+const LARGEST: u64 = 65_536 - 1 - headers(BELOW_DISTRIBUTED);
 
 /// How many places a buffer of the kernel may point to.
 const PLACES: usize = 17;
@@ -235,7 +236,7 @@ impl Connection {
         if let (Some(limit), Some(endpoint), false) = (self.buffer.limit, &self.endpoint, self.buffer.fixed) {
             let mss = u64::from(endpoint.mss());
             let segments = (endpoint.info().cwnd / mss).max(10);
-            self.buffer.limit = Some(limit.max(2 * segments * ((mss + 640).next_power_of_two() + 256)));
+            self.buffer.limit = Some(limit.max(2 * segments * full_segment(BELOW_DISTRIBUTED, mss)));
         }
         if self.writable() {
             self.full = false;

@@ -259,7 +259,13 @@ impl<'a> World<'a> {
         let count = self.connections.len();
         for (index, connection) in self.connections.iter_mut().enumerate() {
             let mut sent = 0;
-            while let Some(segment) = (!self.setup.queue_full).then(|| connection.next_segment(self.now)).flatten() {
+            if self.setup.queue_full {
+                // An ACK that the queue drops is sent; what is to be acknowledged itself stays to be sent (Linux `tcp_transmit_skb`).
+                let _ = connection.endpoint.as_mut().and_then(|endpoint| endpoint.poll_ack(self.now));
+                connection.notice(self.now);
+                continue;
+            }
+            while let Some(segment) = connection.next_segment(self.now) {
                 if index + 1 == count {
                     self.sent.push_back((self.now, segment));
                 }

@@ -7,6 +7,7 @@
 pub mod config;
 
 mod endpoint;
+pub(crate) mod memory;
 mod metrics;
 pub mod sysctl;
 

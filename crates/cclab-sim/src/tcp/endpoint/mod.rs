@@ -313,6 +313,17 @@ impl Endpoint {
             self.data_segment(now, out, segment);
             return true;
         }
+        self.pure_ack(now, ack_alone, segment)
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit), but what is no ACK alone waits.
+    pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
+        let mut segment = Segment::default();
+        let ack_alone = std::mem::take(&mut self.handshake.ack_alone);
+        self.pure_ack(now, ack_alone, &mut segment).then_some(segment)
+    }
+
+    fn pure_ack(&mut self, now: Time, ack_alone: bool, segment: &mut Segment) -> bool {
         if (ack_alone || self.rcv.ack_now) && !matches!(self.state, State::Closed | State::Listen | State::SynSent) {
             let flags = match ack_alone {
                 true => self.handshake.last_flags(),

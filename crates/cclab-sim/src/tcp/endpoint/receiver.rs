@@ -261,7 +261,7 @@ impl Receiver {
             // There is nothing more to be told of (Linux `tcp_fin`).
             self.gaps = None;
             // Where the application has still to close, its own FIN may take the ACK along (Linux `tcp_fin`: interactive mode).
-            let closes_later = !self.auto_read && self.config.delayed_ack.adaptive && self.ato > Duration::ZERO;
+            let closes_later = !self.auto_read && self.has_measured_gaps();
             self.quick = if closes_later { 0 } else { self.quick };
             self.ack_now |= !closes_later;
         }
@@ -480,7 +480,7 @@ impl Receiver {
     /// after a gap of more than an RTO, starts quick-ACK mode: the sender is in slow start.
     fn adapt(&mut self, now: Time, rtt: &Rtt) {
         let half_min = Duration(self.config.delayed_ack.timeout.0 / 2);
-        if self.ato == Duration::ZERO {
+        if !self.has_measured_gaps() {
             self.start_quick_acks();
             self.ato = self.config.delayed_ack.timeout;
             return;
@@ -511,6 +511,11 @@ impl Receiver {
     /// What came with the SYN tells nothing of how the peer sends (Linux `tcp_fastopen_add_skb`).
     pub fn forget_gap(&mut self) {
         self.ato = Duration::ZERO;
+    }
+
+    /// Whether a segment after the SYN has brought data, where the delay adapts: its gap is measured (Linux `tcp_event_data_recv`).
+    fn has_measured_gaps(&self) -> bool {
+        self.ato > Duration::ZERO
     }
 
     fn delay(&self, srtt: Duration) -> Duration {
@@ -620,9 +625,9 @@ impl Receiver {
         let free = (self.config.receive_window() - self.unread.min(self.config.receive_window())).min(largest);
         let offered = self.right_edge.saturating_sub(self.rcv_nxt);
         let room = free >= u64::from(self.mss).min(largest / 2);
-        // What the SYN-ACK offered stands until data comes that it asked for.
-        let begun = !self.config.delayed_ack.adaptive || self.ato > Duration::ZERO;
-        self.ack_now |= taken > 0 && begun && 2 * offered <= largest && room && free >= 2 * offered;
+        // What the SYN-ACK offered stands while all data came with the SYN, which the window does not grow with.
+        let only_with_syn = self.config.delayed_ack.adaptive && !self.has_measured_gaps();
+        self.ack_now |= taken > 0 && !only_with_syn && 2 * offered <= largest && room && free >= 2 * offered;
         taken
     }
 }

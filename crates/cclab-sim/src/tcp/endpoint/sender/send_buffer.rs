@@ -6,18 +6,14 @@
 //! may take far more memory than the buffer has; what it begins to write finds it full then, and it sleeps until a third is free.
 
 use super::super::super::Config;
+use super::super::super::memory::{BELOW_PLAIN, full_segment, headers, overhead};
 use super::Sender;
 use std::collections::VecDeque;
 
-/// Room for the headers of every layer (`MAX_TCP_HEADER` of a kernel without tunnels and radio; others have up to 320, and so twice
-/// as much for a segment of 1448 bytes), and the kernel's records behind the data and of the whole (x86-64).
-const HEADERS: u64 = 192;
-const BEHIND: u64 = 320;
-const RECORD: u64 = 256;
-/// What a packet of the queue takes beside its payload, of which others hold the memory: measured, by SO_MEMINFO.
-const PACKET: u64 = 832;
+/// What a packet of the queue takes beside its payload.
+const PACKET: u64 = overhead(BELOW_PLAIN);
 /// The largest packet that is handed over as one (`GSO_LEGACY_MAX_SIZE` less headers), bytes.
-const LARGEST: u64 = 65_536 - 1 - HEADERS;
+const LARGEST: u64 = 65_536 - 1 - headers(BELOW_PLAIN);
 /// What the application writes at once: as senders of the live backend do (iperf3 half of that).
 const WRITE: u64 = 256 << 10;
 /// Segments that there is room for in any case (`TCP_INIT_CWND`).
@@ -94,8 +90,7 @@ impl SendBuffer {
 
     /// Room for `segments` of the window of this size, of which `factor` are to fit (`tcp_sndbuf_expand`).
     fn expand(&mut self, segments: u64, full_packet: u64, factor: u64) {
-        let each = (full_packet + HEADERS + BEHIND).next_power_of_two() + RECORD;
-        let wanted = factor * segments * each;
+        let wanted = factor * segments * full_segment(BELOW_PLAIN, full_packet);
         if self.size < wanted {
             self.size = wanted.min(self.most);
         }
