@@ -9,11 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 import cclab
 from cclab import ResultError, UnknownNameError, metrics, versus
 from cclab.analysis import figures, studies
-from cclab.analysis.plots import Chart, styled
+from cclab.analysis.plots import Chart, covered, seen, styled
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DEPTHS = ["0.5 BDP", "1 BDP", "2 BDP"]
@@ -292,6 +293,27 @@ def test_distributions_that_coincide_are_told_apart():
     chart = figures.cdf({"a": a, "b": a * 1.001, "c": a * 1.1}, "x (ms)")
     assert chart.legends[0].get_title().get_text() == "on the line of a: b"
     assert [line.get_linestyle() for line in chart.axes[0].lines] == ["-", "--", "-"]
+
+
+def test_distributions_far_from_zero_are_as_far_apart_as_they_are_seen():
+    """2 ms of 10 on the axis are a fifth of its width, though 0.2 % of the values."""
+    a = np.linspace(1000, 1010, 500)
+    chart = figures.cdf({"a": a, "b": a + 2, "c": a + 0.05}, "x (ms)")
+    assert chart.legends[0].get_title().get_text() == "on the line of a: c"
+
+
+@pytest.mark.parametrize(
+    ("scale", "top", "covers"),
+    [("linear", 2, {}), ("linear", 100, {"b": "a"}), ("log", 100, {}), ("log", 1e20, {"b": "a"})],
+)
+def test_lines_coincide_where_their_axis_shows_them_as_one(scale, top, covers):
+    """1 and 1.2 on an axis from 0.1 on: 10 % of one to 2, 0.2 % of one to 100; 2.6 % and 0.4 % of logarithmic ones."""
+    x = np.linspace(0, 10, 50)
+    axes = Figure().add_subplot()
+    lines = {"a": np.column_stack([x, 0 * x + 1]), "b": np.column_stack([x, 0 * x + 1.2])}
+    axes.set_yscale(scale)
+    axes.set(xlim=(0, 10), ylim=(0.1, top))
+    assert covered({name: seen(axes, line) for name, line in lines.items()}) == covers
 
 
 def test_intervals_at_one_value_stand_aside_of_each_other(study):

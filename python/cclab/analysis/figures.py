@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.patches import Ellipse
 
-from cclab.analysis.plots import DASHED, Chart, coincide, look, on_top, styled
+from cclab.analysis.plots import DASHED, Chart, covered, look, on_top, seen, styled
 
 if TYPE_CHECKING:
+    from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike, NDArray
 
 _FEWEST = 5  # runs with an ellipse: of fewer it would be many times as large as what they span
@@ -135,27 +136,25 @@ def cdf(samples: Mapping[str, ArrayLike | Distribution], x: str, title: str | No
     with styled():
         chart = Chart(height_in=3.6)
         axes = chart.add_subplot()
-        lines: dict[str, NDArray[Any]] = {}
-        covers: dict[str, str] = {}
+        lines: dict[str, Line2D] = {}
         for i, (name, given) in enumerate(samples.items()):
             values, shares = _distribution(given).line()
             if len(values):
                 if len(values) > _MOST_POINTS:
                     kept = np.unique(np.searchsorted(shares, np.linspace(shares[0], 1.0, _MOST_POINTS)))
                     values, shares = values[kept], shares[kept]
-                across = np.column_stack([shares, values])
-                below = next((other for other, of in lines.items() if coincide(of, across)), None)
-                lines[name] = across
-                drawn = look(i)
-                if below is not None:
-                    covers[name] = below
-                    drawn |= {"linestyle": DASHED}
-                elif len(samples) > 1:
-                    drawn |= {"linewidth": 1.9}  # seen below the dashes of another
-                axes.step([values[0], *values], [0.0, *shares], where="post", label=name, **drawn)
+                x_y = ([values[0], *values], [0.0, *shares])
+                (lines[name],) = axes.step(*x_y, where="post", label=name, **look(i))
         axes.set_ylim(0, 1)
         axes.set_xlabel(x)
         axes.set_ylabel("Share of samples at most this")
+        # how far apart they are in x
+        covers = covered({name: seen(axes, np.column_stack(line.get_data()))[:, ::-1] for name, line in lines.items()})
+        for name, line in lines.items():
+            if name in covers:
+                line.set_linestyle(DASHED)
+            elif len(samples) > 1:
+                line.set_linewidth(1.9)  # seen below the dashes of another
         chart.legend_below(title="\n".join(filter(None, (title, on_top(covers)))) or None)
     return chart
 

@@ -97,7 +97,7 @@ _MOST_NAMED = 20  # stations; of more only those on a route
 _FEW_FRAMES = 50  # in a window that is not given
 _MOST_LINES = 7  # drawn and named one by one; beyond that the flows of one law are a mean and a band
 _GRID = 400  # points of these
-_NEAR = 0.015  # of the largest value: as much as a line is thick
+_NEAR = 0.015  # of the axis: as much as a line is thick
 _ASIDE = 10.0  # points, from the first of several series to the last
 _MOST_TOLD = 600  # points of a series that a page can tell the value of
 
@@ -824,8 +824,7 @@ class Plots:
             if len(looks) > _MOST_LINES:
                 named = self._crowd(axes, {name: parts[name] for name in looks}, draw)
                 looks = {}
-            lines: dict[str, NDArray[Any]] = {}
-            covers: dict[str, str] = {}
+            lines: dict[str, list[Any]] = {}
             for name, look in looks.items():
                 # matplotlib hides names that begin with _: ours go to the legend by hand
                 before = set(axes.get_children())
@@ -833,15 +832,8 @@ class Plots:
                 drawn: list[Any] = [a for a in axes.get_children() if a not in before]
                 if not any(np.isfinite(_values(a)[:, 1]).any() for a in drawn):
                     continue  # datagrams have no window
-                points = _values(drawn[0])
-                below = next((other for other, of in lines.items() if coincide(of, points)), None)
-                lines[name] = points
-                if below is not None:
-                    covers[name] = below
-                    if len(drawn) == 1:  # where dashes mean nothing else
-                        look["linestyle"] = DASHED
-                        drawn[0].set_linestyle(DASHED)  # the line below is seen in the gaps
                 chart.name(name, *drawn)
+                lines[name] = drawn
                 named[name] = Line2D([], [], color=look["color"], linestyle=look["linestyle"])
             if further is not None:
                 further(axes)
@@ -859,6 +851,11 @@ class Plots:
                 band: Any = {"color": "#eef0f2", "linewidth": 0, "zorder": 0}
                 named["warm-up, not in the means"] = axes.axvspan(start_s, min(warmup, end), **band)
             axes.set_title(f"{self._result.name}, seed {self._result.seed}", color="#555555")
+            covers = covered({name: seen(axes, _values(drawn[0])) for name, drawn in lines.items()})
+            for name in covers:
+                if len(lines[name]) == 1:  # where dashes mean nothing else
+                    for line in (lines[name][0], named[name]):
+                        line.set_linestyle(DASHED)  # the line below is seen in the gaps
             chart.legend_below(named, on_top(covers))
         return chart
 
@@ -910,8 +907,23 @@ class _Recorder:
         self.x, self.y = np.asarray(edges, float), np.append(np.asarray(y, float), np.nan)
 
 
-def coincide(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether two lines, rows of x and y, look like one: nine tenths of the way they are nearer than they are thick."""
+def seen(axes: Axes, points: NDArray[Any]) -> NDArray[Any]:
+    """Where points are seen whose scale and limits are set: shares of the width and of the height."""
+    axes.autoscale_view()
+    return np.asarray((axes.transData - axes.transAxes).transform(points[:, :2]))
+
+
+def covered(lines: Mapping[str, NDArray[Any]]) -> dict[str, str]:
+    """Which lines lie on which earlier one; of all rows of x and y as they are seen."""
+    found = {}
+    for i, (name, line) in enumerate(lines.items()):
+        if below := next((other for other in list(lines)[:i] if _coincide(lines[other], line)), None):
+            found[name] = below
+    return found
+
+
+def _coincide(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether two lines look like one: nine tenths of the way they are nearer in y than they are thick."""
     one, other = (line[np.isfinite(line).all(axis=1)] for line in (one, other))
     if min(len(one), len(other)) < 2:
         return False
@@ -919,7 +931,7 @@ def coincide(one: NDArray[Any], other: NDArray[Any]) -> bool:
     if x[-1] - x[0] < 0.5 * max(np.ptp(one[:, 0]), np.ptp(other[:, 0])):
         return False
     apart = np.abs(np.interp(x, *one.T) - np.interp(x, *other.T))
-    return bool(np.mean(apart <= _NEAR * max(one[:, 1].max(), other[:, 1].max())) >= 0.9)
+    return bool(np.mean(apart <= _NEAR) >= 0.9)
 
 
 def on_top(covers: Mapping[str, str]) -> str | None:
