@@ -40,7 +40,7 @@ $(CURDIR)/.uv/bin/uv:
 
 # The compiled core, and what an edit to builds it again (pyproject.toml, [tool.uv] cache-keys).
 CORE := python/cclab/_core.abi3.so
-SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+SOURCES := $(shell shopt -s globstar; echo $$(sed -n 's/^    { file = "\(.*\)" },$$/\1/p' pyproject.toml))
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # uv does not see that the core is gone, as after `git clean`.

@@ -1,4 +1,7 @@
-"""The table of parameters of each model page says what the registry says: every default, bound and choice."""
+"""What the table of parameters of each model page says of defaults, bounds and choices is what the registry says.
+
+Every parameter has a row with its default, in words where it is computed. What is allowed is compared where a table has a column of it.
+"""
 
 import re
 from pathlib import Path

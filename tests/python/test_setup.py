@@ -3,12 +3,13 @@
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TOOLS = ("bash", "cut", "find", "head", "make", "printf", "sed", "sort", "touch")
+TOOLS = ("bash", "cut", "head", "make", "printf", "sed", "sort", "touch")
 pytestmark = pytest.mark.skipif(any(shutil.which(tool) is None for tool in TOOLS), reason="there is no make")
 
 
@@ -17,7 +18,7 @@ def clone(tmp_path):
     """A clone without anything built, and the only programs there are: `TOOLS`, and stand-ins."""
     for name in ("Makefile", "Cargo.toml", "Cargo.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path / name)
-    for name in ("crates/a/src/lib.rs", "crates/a/Cargo.toml"):
+    for name in ("crates/a/src/lib.rs", "crates/a/src/of/example.toml", "crates/a/tests/one.rs", "crates/a/Cargo.toml"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "python/cclab").mkdir(parents=True)
@@ -53,8 +54,11 @@ def test_a_build_is_announced_whenever_there_is_one(clone):
     assert setup(clone)[1].startswith("Building the simulator: some ")
     stand_in(clone, "uv", '[[ "$*" != *reinstall* ]]')  # which builds although nothing was edited: the core is there
     assert setup(clone) == (0, "")
-    os.utime(clone / "python/cclab/_core.abi3.so", (0, 0))  # as after an edit
-    assert setup(clone)[1].startswith("Building the simulator: some ")
+    later = time.time() + 60
+    os.utime(clone / "crates/a/tests/one.rs", (later, later))  # which is no part of the core
+    assert setup(clone) == (0, "")
+    os.utime(clone / "crates/a/src/of/example.toml", (later, later))  # which is compiled in
+    assert "Building the simulator: some " in setup(clone)[1]
 
 
 @pytest.mark.parametrize(
