@@ -15,6 +15,7 @@ mod buffer;
 mod compare;
 mod cookie;
 mod expr;
+mod fair_queue;
 mod keepalive;
 mod notify;
 mod parse;

@@ -27,6 +27,17 @@ pub(super) const FAST_OPEN_CLIENT_NO_COOKIE: u32 = 4;
 pub(super) const FAST_OPEN_SERVER_NO_COOKIE: u32 = 0x200;
 pub(super) const FAST_OPEN_LISTENERS: u32 = 0x400;
 
+/// The queue between the host and its interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Queue {
+    /// Keeps the order, and nothing for any time.
+    Open,
+    /// `fq`: packets wait for the pacing rate.
+    Fair,
+    /// Takes nothing.
+    Full,
+}
+
 /// The surroundings of the endpoint under test.
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -42,8 +53,10 @@ pub struct Setup {
     pub timestamp_tick: u64,
     /// Whether packets that no line took by the end are a failure.
     pub every_packet: bool,
-    /// The queue of the interface takes nothing.
-    pub(super) queue_full: bool,
+    /// The queue of the interface.
+    pub(super) queue: Queue,
+    /// Least segments of a burst (`tcp_min_tso_segs`).
+    pub(super) min_burst: u32,
     /// What was known of the peers of earlier connections is to be forgotten.
     pub(super) forget_peers: bool,
     /// Who takes part in Fast Open, in the bits of tcp_fastopen.
@@ -85,7 +98,8 @@ impl Setup {
             tolerance_share: 0.125,
             timestamp_tick: 0,
             every_packet: false,
-            queue_full: false,
+            queue: Queue::Open,
+            min_burst: 2,
             forget_peers: false,
             fast_open: FAST_OPEN_CLIENT,
             fast_open_key: cookie::DEFAULT_KEY,

@@ -2,7 +2,7 @@
 
 use super::cookie;
 use super::expr;
-use super::setup::{HEADERS, Setup, milliseconds, within};
+use super::setup::{HEADERS, Queue, Setup, milliseconds, within};
 use crate::tcp::Ecn;
 use crate::tcp::sysctl::Sysctl;
 use cclab_algo::cc;
@@ -22,7 +22,6 @@ const IDLE: &[&str] = &[
     "tcp_mem",
     "tcp_min_rtt_wlen",
     // Segments are sent one by one.
-    "tcp_min_tso_segs",
     "tcp_tso_win_divisor",
     "tcp_no_metrics_save",
     "tcp_no_ssthresh_metrics_save",
@@ -37,7 +36,7 @@ const IDLE: &[&str] = &[
 const FIXED: &[(&str, &str)] = &[("tcp_mtu_probing", "0"), ("tcp_retries2", "15"), ("tcp_syn_linear_timeouts", "4")];
 
 /// Queues that keep one connection's packets in order and for no time.
-const QUEUES: &[&str] = &["fq", "fq_codel", "mq", "noqueue", "pfifo", "pfifo_fast"];
+const QUEUES: &[&str] = &["fq_codel", "mq", "noqueue", "pfifo", "pfifo_fast"];
 
 impl Setup {
     /// Does what shell commands would do to the endpoint; which sysctls they set, by name and value.
@@ -76,8 +75,9 @@ impl Setup {
                 ["ip", "link", ..] | ["ip", "addr", ..] | ["true" | "echo" | "nstat" | "cat" | "ss", ..] => {
                     notes.push(format!("line {line}: not run here: {command}"));
                 }
-                ["tc", "qdisc", _, "dev", _, "root", queue] if QUEUES.contains(queue) => self.queue_full = false,
-                ["tc", "qdisc", _, "dev", _, "root", "pfifo", "limit", "0"] => self.queue_full = true,
+                ["tc", "qdisc", _, "dev", _, "root", queue] if QUEUES.contains(queue) => self.queue = Queue::Open,
+                ["tc", "qdisc", _, "dev", _, "root", "pfifo", "limit", "0"] => self.queue = Queue::Full,
+                ["tc", "qdisc", _, "dev", _, "root", "fq"] => self.queue = Queue::Fair,
                 [file, ..] if file.ends_with("defaults.sh") => {
                     self.defaults(file.contains("common/"));
                     notes.push(format!("line {line}: {file}: taken as the defaults of Linux's own test scripts"));
@@ -119,6 +119,7 @@ impl Setup {
             "tcp_keepalive_probes" => self.keep_alive.probes = within(key, value, 1, 127)?,
             "ip_no_pmtu_disc" => self.no_discovery = within(key, value, 0, 3)?,
             "tcp_notsent_lowat" => self.not_sent_lowat = lowat(within(key, value, 0, u32::MAX)?),
+            "tcp_min_tso_segs" => self.min_burst = within(key, value, 1, 65_535)?,
             "tcp_syn_retries" => self.config.syn_retries = within(key, value, 1, 127)?,
             "tcp_synack_retries" => self.config.synack_retries = within(key, value, 0, 255)?,
             "tcp_fastopen_key" => {

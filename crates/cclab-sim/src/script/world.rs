@@ -6,9 +6,10 @@ use super::buffer::Buffer;
 use super::compare::{self, Stamps};
 use super::cookie::Peer;
 use super::expr::Statement;
+use super::fair_queue::FairQueue;
 use super::keepalive::KeepAlive;
 use super::notify::{Interest, Notices};
-use super::setup::{HEADERS, Setup, TIMESTAMPS};
+use super::setup::{HEADERS, Queue, Setup, TIMESTAMPS};
 use super::socket::{Pending, Socket};
 use crate::tcp::sysctl::Sysctl;
 use crate::tcp::{Config, Endpoint, FastOpen, State, refusal};
@@ -61,6 +62,8 @@ pub(super) struct Connection {
     pub(super) read_shut: bool,
     /// What was written, and what is told of it.
     pub(super) buffer: Buffer,
+    /// The host's queue, where that is `fq`.
+    fair_queue: FairQueue,
     pub(super) notices: Notices,
     /// How many times those who wait for it were woken; what they were told last; whether a write waits for room.
     pub(super) wakes: u64,
@@ -259,20 +262,27 @@ impl<'a> World<'a> {
         let count = self.connections.len();
         for (index, connection) in self.connections.iter_mut().enumerate() {
             let mut sent = 0;
-            if self.setup.queue_full {
+            let queue = self.setup.queue;
+            if queue == Queue::Full {
                 // An ACK that the queue drops is sent; what is to be acknowledged itself stays to be sent (Linux `tcp_transmit_skb`).
                 let _ = connection.endpoint.as_mut().and_then(|endpoint| endpoint.poll_ack(self.now));
                 connection.notice(self.now);
                 continue;
             }
+            let mut burst = Vec::new();
             while let Some(segment) = connection.next_segment(self.now) {
-                if index + 1 == count {
-                    self.sent.push_back((self.now, segment));
+                match queue {
+                    _ if index + 1 < count => {}
+                    Queue::Fair => burst.push(segment),
+                    _ => self.sent.push_back((self.now, segment)),
                 }
                 sent += 1;
                 if sent > MAX_STEPS || self.sent.len() > MAX_STEPS as usize {
                     return Err("the endpoint sends without end; this is a bug in cclab".to_owned());
                 }
+            }
+            if let Some(info) = connection.endpoint.as_ref().map(Endpoint::info).filter(|_| !burst.is_empty()) {
+                self.sent.extend(connection.fair_queue.take(self.now, &burst, &info, self.setup.min_burst));
             }
             connection.notice(self.now);
         }
@@ -417,6 +427,7 @@ impl<'a> World<'a> {
             reset: false,
             shut: false,
             read_shut: false,
+            fair_queue: FairQueue::default(),
             buffer: Buffer::new(
                 self.sockets[&fd].send_buffer,
                 self.setup.write_memory,
@@ -509,9 +520,9 @@ impl<'a> World<'a> {
             && actual.seq == expected.seq
             && plain(actual.flags)
         {
-            let Some((_, next)) = self.next_segment(latest)? else { break };
+            let Some((at, next)) = self.next_segment(latest)? else { break };
             if next.seq != actual.seq + u64::from(actual.len) || next.len == 0 {
-                self.sent.push_front((self.now, next));
+                self.sent.push_front((at, next));
                 break;
             }
             actual.len += next.len;
@@ -522,6 +533,14 @@ impl<'a> World<'a> {
 
     fn next_segment(&mut self, latest: Time) -> Result<Option<(Time, Segment)>, String> {
         while self.sent.is_empty() && self.step(latest)? {}
+        // A host's queue may hold it.
+        let at = self.sent.front().map_or(Time::ZERO, |(at, _)| *at);
+        if at > latest {
+            return Ok(None);
+        }
+        if at > self.now {
+            self.advance(at)?;
+        }
         Ok(self.sent.pop_front())
     }
 
