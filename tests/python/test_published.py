@@ -202,6 +202,36 @@ def test_what_was_finished_before_it_was_cut_off_is_kept(tmp_path):
     assert len(reduced) == 9  # another version of `reduce` takes nothing of the first
 
 
+def test_it_says_first_how_long_it_takes_and_at_last_how_long_it_took(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(published.context.executors, "cores", lambda: 2)
+    (made.folder / "study.toml").write_text(
+        STUDY + 'shorter = "3 runs"\nparts = ["a", "b"]\ncpu_s = { full = 7200, quick = 360 }\n'
+    )
+    study, told = published.find("little-one", made.folder.parent), []
+    reproduce(study, tmp_path / "out", note=told.append)
+    assert told[:3] == ["Quick version: 3 runs.", "3 runs; about 3 min on 2 cores.", "3 further runs."]
+    of_each = sum(BASE.replace({"duration": "2 s"}).run(seed=seed).engine["cpu_s"] for seed in (1, 2, 3, 1, 2, 3))
+    runs, seconds = re.fullmatch(r"6 runs, (.*) s of CPU time in the simulator\.", told[3]).group(0, 1)
+    assert float(seconds) <= 1 + 10 * of_each, runs
+    told.clear()
+    reproduce(study, tmp_path / "out", quick=False, note=told.append)
+    assert told[0] == "5 runs; about 60 min on 2 cores."
+    assert study.takes_s(False, ["a", "b"]) == 7200
+    assert study.takes_s(True, ["a"]) is None  # of less, or of something else
+    assert study.replace({"cpu_s.full": 1}).takes_s(False, ["a", "b"]) is None
+
+
+def test_of_what_was_finished_before_no_time_is_announced_and_all_is_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(published.context.executors, "cores", lambda: 2)
+    said = []
+    first = context(tmp_path, kept=tmp_path / "runs")
+    first.run([(BASE, 1)], lambda result: result.engine["cpu_s"], keep="cpu")
+    then = context(tmp_path, kept=tmp_path / "runs", note=said.append, takes_s=80)
+    found = then.run([(BASE, seed) for seed in (1, 2, 3, 4)], lambda result: result.engine["cpu_s"], keep="cpu")
+    assert said == ["4 runs, 1 of them finished before; about 30 s on 2 cores."]
+    assert then.cpu_s == pytest.approx(sum(found))
+
+
 def test_a_foreign_folder_is_left_alone(made, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("x")

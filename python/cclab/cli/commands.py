@@ -283,7 +283,9 @@ cli.add_command(trace)
 
 @cli.command(short_help="Run a published experiment again.")
 @click.argument("study")
-@click.option("--quick", is_flag=True, help="Fewer points and replications, every part present: about two minutes.")
+@click.option(
+    "--quick", is_flag=True, help="Fewer points and replications, every part present; what is shorter is said first."
+)
 @click.option("--out", type=NewFolder(), help="Folder for page, tables and figures (default out/STUDY).")
 @click.option("--force", is_flag=True, help="Run again even if nothing has changed since the last time.")
 @click.option("--part", "parts", multiple=True, help="Only this part of it; may be given more than once.")
@@ -298,7 +300,10 @@ cli.add_command(trace)
 def reproduce(
     study: str, quick: bool, out: Path | None, force: bool, parts: tuple[str, ...], changes: dict[str, Any]
 ) -> None:
-    """Run the published experiment STUDY again and put its numbers beside ours."""
+    """Run the published experiment STUDY again and put its numbers beside ours.
+
+    It says first how many runs that is and about how long they take on this machine's cores.
+    """
     _reproduce(study, quick, out, force, parts, changes)
 
 

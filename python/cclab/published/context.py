@@ -41,7 +41,9 @@ class Context:
         parts: The parts wanted, of those that `study.toml` lists; all of them unless some were chosen.
         kept: A store for what is finished, so that a study that was cut off goes on; `None` keeps nothing.
         note: Called with a remark for the person who waits.
+        takes_s: CPU time of all its runs, as recorded of this version; `None` where it is not known.
         runs: What was run, filled in by `run`.
+        cpu_s: CPU time of what was simulated, likewise, with what was finished before.
         measured: Whether a kernel was asked, likewise.
     """
 
@@ -53,7 +55,9 @@ class Context:
     parts: Sequence[str] = ()
     kept: Path | None = None
     note: Callable[[str], None] = lambda _: None
+    takes_s: float | None = None
     runs: list[tuple[Scenario, int]] = field(default_factory=list)
+    cpu_s: float = 0.0
     measured: bool = False
     _before: list[tuple[float, int]] = field(default_factory=list)  # work and runs of each earlier call
 
@@ -82,7 +86,7 @@ class Context:
             jobs: Scenarios with their seeds.
             reduce: Applied to each result as soon as it is there, so that only what it returns is kept in memory.
             keep: A name and version of `reduce`. If given, what it returns (numbers, text, lists and dicts) is kept on
-                disk run by run: a study that was cut off repeats no finished run. If all will take long, that is told.
+                disk run by run: a study that was cut off repeats no finished run.
             backend: What runs them.
             workers: How many at once; unless given, one for each core.
             tries: How often one is begun that cannot go on, where that is chance: a machine that was busy.
@@ -100,6 +104,7 @@ class Context:
         asked = _runs(listed, scenarios, backend, keep)
         runs = list({run.key: run for run in asked}.values())  # what is asked for twice is run once
         values: dict[str, Any] = {}
+        cpu_s: dict[str, float] = {}
         failed: list[Run] = []
 
         def job(number: int, _shipped: bool) -> Job:
@@ -115,7 +120,7 @@ class Context:
                     raise RunError(outcome.row.data.decode())
                 failed.append(run)
                 return outcome.row
-            values[run.key] = outcome.value
+            values[run.key], cpu_s[run.key] = outcome.value, outcome.row.cpu_s
             if not keep:
                 return outcome.row
             return replace(outcome.row, shape=_PLAIN, data=json.dumps(outcome.value).encode())
@@ -125,17 +130,20 @@ class Context:
             writer = None
             if keep and self.kept is not None:
                 writer = stack.enter_context(contextlib.closing(Writer(self.kept)))
+                cpu_s |= {key: seconds for key, _, seconds in writer.log.timings}
             todo, report = runs, self._with_earlier(runs, works)
             for attempt in range(tries):
                 failed.clear()
                 runner = Runner(todo, works, job, take, writer.log if writer else Log(), report)
-                if keep and attempt == 0:
-                    self.note(_expected(runner, runs, backend, workers, further=len(self._before) > 1))
+                if attempt == 0 and (keep or self.takes_s):
+                    self.note(self._expected(runner, runs, works, backend, workers))
                 runner.go(writer or Nowhere(), workers, None, retry_failed=True)
                 if not (todo := list(failed)):
                     break
         if self.kept is not None and (missing := {run.key for run in runs} - values.keys() - {run.key for run in todo}):
             values |= {key: json.loads(data) for key, data in Store(self.kept).data(missing).items()}
+        if backend != "live":
+            self.cpu_s += sum(cpu_s.get(run.key, 0.0) for run in runs)
         return [values.get(run.key) for run in asked]
 
     def _with_earlier(self, runs: list[Run], works: list[float]) -> Callable[[Progress], None]:
@@ -150,6 +158,18 @@ class Context:
 
         return report
 
+    def _expected(self, runner: Runner, runs: list[Run], works: list[float], backend: str, workers: int | None) -> str:
+        """How many runs are left and how long they take: as recorded of all calls, or, if long, by a look."""
+        todo, workers, further = runner.todo(retry_failed=True), workers or executors.cores(), len(self._before) > 1
+        told, before = f"{len(runs):,} {'further ' if further else ''}runs", len(runs) - len(todo)
+        if not todo or backend == "live":
+            return expected(told, before, f" ({backend}), {workers} at once" if todo else "")
+        if self.takes_s is None:
+            seconds = runner.probe(todo, _WATCHED) / workers
+            return expected(told, before, on_cores(seconds, workers) if seconds >= _LONG else "")
+        left = sum(works[run.point] for run in todo) / sum(works[run.point] for run in runs)
+        return expected(told, before, "" if further else on_cores(self.takes_s * left / workers, workers))
+
 
 def _runs(listed: list[tuple[Scenario, int]], scenarios: list[Scenario], backend: str, keep: str) -> list[Run]:
     """Each job with a key of all that determines what comes of it."""
@@ -163,13 +183,3 @@ def _runs(listed: list[tuple[Scenario, int]], scenarios: list[Scenario], backend
         runs.append(Run(key, at, replications[at], seed))
         replications[at] += 1
     return runs
-
-
-def _expected(runner: Runner, runs: list[Run], backend: str, workers: int | None, *, further: bool) -> str:
-    """How many runs are left and, if it is long, how long they will take, from the beginnings of a few."""
-    todo, workers = runner.todo(retry_failed=True), workers or executors.cores()
-    told, before = f"{len(runs):,} {'further ' if further else ''}runs", len(runs) - len(todo)
-    if not todo or backend != "sim":
-        return expected(told, before, f" ({backend}), {workers} at once" if todo else "")
-    seconds = runner.probe(todo, _WATCHED) / workers
-    return expected(told, before, on_cores(seconds, workers) if seconds >= _LONG else "")

@@ -58,6 +58,16 @@ class Published:
         """Where it was published."""
         return str(self.about["source"])
 
+    @property
+    def shorter(self) -> str:
+        """What its quick version leaves out."""
+        return str(self.about.get("shorter", "fewer points and replications than the full study; every part is here"))
+
+    def takes_s(self, quick: bool, parts: Sequence[str]) -> float | None:
+        """CPU time of its runs as its `study.toml` has it; `None` of a part of it, or with other values in it."""
+        seconds = self.about.get("cpu_s", {}).get("quick" if quick else "full")
+        return None if seconds is None or self.changes or tuple(parts) != self.parts() else float(seconds)
+
     def entry(self) -> dict[str, Any]:
         """Like an entry of the registry: `name`, `summary`, `source`, `question`."""
         return {"name": self.slug, "summary": self.about["summary"], "source": self.source, "question": self.question}

@@ -74,8 +74,12 @@ def reproduce(
         return earlier, False
     about = {"study": study.slug, "key": key}
     with folders.whole_folder(place, SCHEMA, about, derived=(PAGE,)) as folder:
-        context = Context(study.folder, study.about, quick, folder, progress, parts, runs_of(place), note)
+        if quick:
+            note(f"Quick version: {study.shorter}.")
+        takes_s = study.takes_s(quick, parts)
+        context = Context(study.folder, study.about, quick, folder, progress, parts, runs_of(place), note, takes_s)
         findings = study.analysis().run(context)
+        note(f"{len(context.runs):,} runs, {context.cpu_s:.0f} s of CPU time in the simulator.")
         findings.comparisons = told_apart(findings.comparisons)
         found = _found(study, findings, context)
         _write(folder, findings, found)
@@ -178,7 +182,7 @@ def _found(study: Published, findings: Findings, context: Context) -> dict[str, 
         "question": study.question,
         "source": study.source,
         "quick": context.quick,
-        "shorter": study.about.get("shorter", "fewer points and replications than the full study; every part is here"),
+        "shorter": study.shorter,
         "changes": study.changes,
         "parts": list(context.parts),
         "summary": findings.summary,
