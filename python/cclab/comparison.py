@@ -6,6 +6,7 @@ are a pair, and a difference is judged by its interval.
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 import tomllib
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from cclab import folders, published
+from cclab import folders, published, registry
 from cclab.analysis import stats
 from cclab.analysis.stats import Estimate
 from cclab.errors import ResultError, UnknownNameError
@@ -223,6 +224,12 @@ class Compared:
         given = {row.verdict for row in self.rows} | ({stats.CANNOT_TELL} if self.left_out else set())
         return next((v for v in (stats.DIFFERS, stats.CANNOT_TELL) if v in given), stats.AGREES)
 
+    @property
+    def lacking(self) -> list[str]:
+        """What is not validated of the congestion controls that were simulated, a sentence each."""
+        simulated = (side.tables["flows"]["cc"] for side in self.sides if side.about.get("backend") == "sim")
+        return registry.lacking(itertools.chain(*(laws.unique(maintain_order=True) for laws in simulated)))
+
     def frame(self) -> pl.DataFrame:
         """The rows as a table of numbers."""
         figures = [
@@ -255,7 +262,7 @@ class Compared:
         made = table(None, *headings)
         for row in cells:
             made.add_row(*row)
-        return [self.said(), made, "\n".join([self.footing(), *self.left_out])]
+        return [self.said(), made, "\n".join([self.footing(), *self.left_out, *self.lacking])]
 
     def said(self) -> str:
         """What both sides are, a line each."""

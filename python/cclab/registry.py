@@ -70,6 +70,16 @@ def validated(kind: str, name: str) -> dict[str, Any]:
     return {"levels": levels, "evidence": evidence, "lacks": lacks}
 
 
+def lacking(laws: Iterable[str]) -> list[str]:
+    """What is not validated of these congestion controls, a sentence each; datagrams have none."""
+    return [
+        f"Not validated of {law}: {lack}"
+        for law in dict.fromkeys(laws)
+        if law != "udp"
+        for lack in validated("algorithms", law)["lacks"]
+    ]
+
+
 def find(name: str) -> tuple[str, dict[str, Any]]:
     """The kind and the entry of a registered name.
 

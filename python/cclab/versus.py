@@ -476,9 +476,8 @@ def ask(
 def _answered(question: Question, study: Study) -> Answer:
     failed = study.status()["failed"]
     remarks = [f"{failed} runs failed and are left out."] if failed else []
-    laws = dict.fromkeys(law for law in (question.a, question.b, question.against) if law is not None)
-    remarks += [f"Not validated of {law}: {x}" for law in laws for x in registry.validated("algorithms", law)["lacks"]]
-    return Answer(question, study, remarks)
+    laws = (law for law in (question.a, question.b, question.against) if law is not None)
+    return Answer(question, study, remarks + registry.lacking(laws))
 
 
 def keep(answer: Answer, folder: Path) -> None:

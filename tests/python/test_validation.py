@@ -1,11 +1,13 @@
 """What is said of validation: everything registered has an entry, every test that is named exists, the page is up to date."""
 
+import html
 import json
 import re
 from pathlib import Path
 
 import pytest
 
+import cclab
 from cclab import registry
 from cclab.laws.python import LAWS
 from conftest import in_a_process
@@ -72,3 +74,24 @@ def test_what_is_validated_by_nothing_or_only_by_itself_says_so():
     assert registry.validated("algorithms", "of-a-user")["lacks"] == ["Compared with nothing that others wrote."]
     assert "no run of a kernel" in registry.validated("algorithms", "yeah")["lacks"][0]
     assert registry.validated("algorithms", "reno")["lacks"] == []
+
+
+def test_what_is_not_validated_stands_on_every_page_of_a_law(tmp_path, cli, monkeypatch):
+    """Of a run, a sweep, and two beside each other; nothing of datagrams, and nothing where the law was not simulated."""
+    monkeypatch.chdir(tmp_path)
+    flows = [{"cc": "bbr3"}, {"cc": "reno"}, {"kind": "cbr", "rate": "1 Mbit/s"}]
+    network = {"rate": "10 Mbit/s", "rtt": "20 ms"}
+    scenario = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": flows})
+    scenario.run().save("one")
+    scenario.replace({"flows": [{"cc": "reno"}]}).run(backend="model").save("formula")
+    cclab.Study(scenario).vary({"flows.0.cc": ["bbr3", "reno"]}).run(out="swept")
+    for folder in ("one", "formula", "swept"):
+        assert cli("report", folder)[0] == 0
+    _, terminal, _ = cli("compare", "one", "one", "--out", "beside")
+    lacks = registry.validated("algorithms", "bbr3")["lacks"]
+    for folder in ("one", "swept", "beside"):
+        page = html.unescape((tmp_path / folder / "report.html").read_text())
+        told = re.findall(r"<strong>To be known:</strong> Not validated of (.*)</p>", page)
+        assert told == [f"bbr3: {lack}" for lack in lacks], folder
+    assert "Not validated" not in (tmp_path / "formula" / "report.html").read_text()
+    assert all(f"Not validated of bbr3: {lack}" in " ".join(terminal.split()) for lack in lacks)

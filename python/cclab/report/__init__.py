@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from cclab import backends, folders, published, results
+from cclab import backends, folders, published, registry, results
 from cclab.console import as_printed, certain, number, percent
 from cclab.errors import ResultError, StudyError
 from cclab.published.findings import WIDE, meanings
@@ -117,6 +117,7 @@ def _run_page(folder: Path) -> str:
         emulated=emulated,
         result=result,
         early=early,
+        lacking=registry.lacking(result.flows["cc"].unique(maintain_order=True) if result.backend == "sim" else ()),
         tables=run.tables(result),
         certain=result.backend == "sim" and certain(result),
         most=run.MOST,
@@ -197,12 +198,13 @@ def _sweep_page(folder: Path) -> str:
         for row in study.table("failures").head(50).to_dicts()
     ]
     again = _again(study, folder)
+    laws = study.table("flows")["cc"].unique(maintain_order=True) if study.backend == "sim" else ()
     runs_uri = _data_uri(frame.write_csv().encode(), "text/csv")
     return _render(
         "sweep.html.j2",
         title=study.name, status=status, seeds=study.seeds, parameters=study.parameters, link=link, columns=columns,
         rows=rows, figures=figures, failures=failures, identical=study.identical(), early=sweep.early(study),
-        definitions=sweep.definitions(study), again=again,
+        lacking=registry.lacking(laws), definitions=sweep.definitions(study), again=again,
         points_uri=_data_uri(_csv([[c.removeprefix("|") for c in columns], *rows]), "text/csv"), runs_uri=runs_uri,
         versions=study.versions, how=_HOW.get(study.backend, study.backend), live=study.backend == "live",
     )  # fmt: skip
