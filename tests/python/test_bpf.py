@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -15,16 +16,13 @@ from cclab.backends import live
 from cclab.errors import RunError, ScenarioError
 from cclab.scenario import program_of
 from cclab.sweep import plan
+from test_live import nothing_is_left, programs_of
 
 BUILT = Path(__file__).parents[2] / "target" / "bpf"
 reason = live.missing() or ("" if BUILT.exists() else "make bpf was not run: it needs clang and libbpf's headers")
 if not reason and (lacks := _core.live_lacks(f"bpf:{BUILT}/scalable.bpf.o")):
     reason = lacks
 needs_bpf = pytest.mark.skipif(bool(reason), reason=str(reason))
-
-
-def available() -> str:
-    return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
 
 
 def run(law: str, **network: object) -> cclab.Result:
@@ -68,7 +66,14 @@ def test_the_examples_govern_a_connection(law: str, left: tuple[float, float]) -
     assert result.stamp["programs"] == {file: hashed}
     assert result.links["utilisation"][0] > 0.9
     assert left[0] - 0.03 <= left_by_a_loss(result) <= left[1] + 0.03
-    assert f"_{os.getpid():x}_" not in available()  # other processes may have laws of theirs
+    assert not programs_of(os.getpid())
+
+
+@needs_bpf
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP])
+def test_nothing_is_left_of_a_run_that_is_ended(end: signal.Signals, tmp_path: Path) -> None:
+    """The last is an error: a process that often stands still cannot keep up."""
+    nothing_is_left(end, f"bpf:{BUILT}/scalable.bpf.o", tmp_path)
 
 
 @needs_bpf

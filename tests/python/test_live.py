@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -232,9 +234,16 @@ def test_elsewhere_it_says_what_it_needs(monkeypatch):
 # --- What it leaves --------------------------------------------------------------------------------------------------
 
 
+PROGRAM = re.compile(r"\w+_([0-9a-f]+)_[0-9a-f]+")  # the name of a law in BPF, with the process that loaded it
+
+
 def own_namespace():
-    """Interfaces, routes and every sysctl of the net of this process's own namespace."""
+    """Interfaces, routes, qdiscs and every sysctl of the net of this process's own namespace; without laws in BPF of others."""
     told = {path: Path(path).read_text() for path in ("/proc/net/route", "/proc/net/if_inet6") if Path(path).exists()}
+    if (routes := Path("/proc/net/ipv6_route")).exists():  # but how often each was used
+        told["routes"] = [[*line.split()[:6], *line.split()[8:]] for line in routes.read_text().splitlines()]
+    if shutil.which("tc"):
+        told["qdiscs"] = subprocess.run(["tc", "qdisc", "show"], capture_output=True, text=True, check=True).stdout
     told["dev"] = "\n".join(line.split(":")[0] for line in Path("/proc/net/dev").read_text().splitlines())
     for path in sorted(Path("/proc/sys/net").rglob("*")):
         if path.is_file() and "stable_secret" not in path.name:
@@ -242,7 +251,15 @@ def own_namespace():
                 told[str(path)] = path.read_text()
             except OSError:
                 continue
+            if "congestion_control" in path.name:
+                told[str(path)] = [law for law in told[str(path)].split() if not PROGRAM.fullmatch(law)]
     return told
+
+
+def programs_of(process):
+    """Laws in BPF that a process has loaded."""
+    laws = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    return [law for law in laws if (found := PROGRAM.fullmatch(law)) and int(found[1], 16) == process]
 
 
 def namespaces():
@@ -260,7 +277,7 @@ def namespaces():
 
 LONG = """duration = "60 s"
 network = { rate = "10 Mbit/s", rtt = "20 ms" }
-flows = [{ cc = "cubic", count = 3 }]
+flows = [{ cc = "CC", count = 3 }]
 """
 
 
@@ -277,27 +294,41 @@ def test_the_machine_is_as_before():
     assert (own_namespace(), namespaces()) == before
 
 
-@needs_hosts
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_of_a_run_that_is_ended(end, tmp_path):
+def nothing_is_left(end, cc, tmp_path):
+    """End a run of three flows by a signal, or by an error: a process that often stands still cannot keep up."""
     before = own_namespace(), namespaces()
-    (tmp_path / "long.toml").write_text(LONG)
+    (tmp_path / "long.toml").write_text(
+        LONG.replace("CC", cc).replace("60 s", "3 s" if end == signal.SIGSTOP else "60 s")
+    )
     command = [sys.executable, "-m", "cclab", "run", "long.toml", "--backend", "live"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     deadline = time.monotonic() + 60
-    while len(namespaces()) < len(before[1]) + 6:
+    while len(namespaces()) < len(before[1]) + 6 or bool(programs_of(process.pid)) != cc.startswith("bpf:"):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    process.send_signal(end)
+    if end == signal.SIGSTOP:
+        for _ in range(20):
+            process.send_signal(end)
+            time.sleep(0.05)
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.05)
+    else:
+        process.send_signal(end)
     start = time.monotonic()
     status = process.wait(20)
-    assert time.monotonic() - start < 3
-    assert status == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[end]
-    deadline = time.monotonic() + 10  # the kernel takes namespaces away in its own time
-    while (own_namespace(), namespaces()) != before:
+    assert time.monotonic() - start < (6 if end == signal.SIGSTOP else 3)
+    assert status == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9, signal.SIGSTOP: 1}[end]
+    deadline = time.monotonic() + 10  # the kernel takes namespaces and programs away in its own time
+    while (own_namespace(), namespaces()) != before or programs_of(process.pid):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@needs_hosts
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP])
+def test_nothing_is_left_of_a_run_that_is_ended(end, tmp_path):
+    nothing_is_left(end, "cubic", tmp_path)
 
 
 @needs_hosts
