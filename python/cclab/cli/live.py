@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import statistics
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ _RTTS_MS = (1, 10, 50)
 _RATES_MBPS = (10, 100, 500)
 _ECHOES = 400
 _TRANSFERS = 20
+_BESIDE = 20
 
 
 @click.group(cls=Commands, short_help="What this machine can do for live runs.")
@@ -23,7 +25,7 @@ def live() -> None:
 
 
 @live.command(short_help="Say what there is, what is missing, and how exact it is.")
-@click.option("--accuracy", is_flag=True, help="Measure RTTs and goodputs, too; some forty seconds.")
+@click.option("--accuracy", is_flag=True, help="Measure RTTs and goodputs, too; some fifty seconds.")
 def check(accuracy: bool) -> None:
     """Say in plain words what this machine can do for live runs, and what is missing."""
     from cclab import console
@@ -110,4 +112,13 @@ def _show_accuracy() -> None:
         table.add_row(
             str(mbps), f"{most:.3f}", f"{goodput:.3f}", f"{100 * (goodput / most - 1):+.3f} %", f"{late:.0f} µs"
         )
+    console.show(table)
+    table = console.table(f"{_BESIDE} runs at once (Mbit/s)", "Good", "Most", "Least", "Median", "Best")
+    network = {"rate": "10 Mbit/s", "rtt": "20 ms"}
+    given = {"duration": "7 s", "warmup": "2 s", "network": network, "flows": [{"cc": "cubic"}]}
+    study = cclab.Study(cclab.Scenario.from_dict(given), backend="live").replicate(_BESIDE).run(workers=_BESIDE)
+    goodputs = sorted(study.table("flows")["goodput_bps"] / 1e6) if study.status()["finished"] else [math.nan]
+    spread = (goodputs[0], statistics.median(goodputs), goodputs[-1])
+    good = f"{study.status()['finished']} of {_BESIDE}"  # a run whose stamp is not is an error
+    table.add_row(good, f"{10 * 1448 / 1500:.3f}", *(f"{mbps:.3f}" for mbps in spread))
     console.show(table)
