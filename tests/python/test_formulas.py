@@ -1,6 +1,8 @@
 """Formulas against the tables of their papers, worked by hand or by others; and against each other in their limits."""
 
+import itertools
 import math
+from decimal import Decimal, localcontext
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +31,9 @@ PFTK = {
 }
 
 
-def close(value, digits=4):
-    """To so many significant digits, as printed (half of the last, and a hair)."""
-    return pytest.approx(value, rel=0.55 * 10 ** (1 - digits))
+def close(value):
+    """To half of the last digit that is printed, and a hair: PFTK's 267.84 is 267.8348."""
+    return pytest.approx(value, rel=0, abs=0.53 * 10.0 ** Decimal(repr(value)).as_tuple().exponent)
 
 
 @pytest.mark.parametrize("p", MATHIS)
@@ -49,7 +51,7 @@ def test_pftk(p):
         full, approximate, window, limited = (of[i] for of in PFTK[p])
         assert f.pftk(p, R, 1.0, b) == close(full)
         assert f.pftk(p, R, 1.0, b, approximate=True) == close(approximate)
-        assert f.pftk_window(p, b) == close(window, 3)
+        assert f.pftk_window(p, b) == close(window)
         assert f.pftk(p, R, 1.0, b, w_max=44) == close(limited)
 
 
@@ -77,10 +79,43 @@ def test_a_table_over_rtts_and_losses():
     # 60 points, computed independently: PingER's formula, and PFTK with b = 2, T0 = 3 s and three receivers' windows
     table = pl.read_csv(GOLDEN / "throughput-equations.csv")
     p, rtt = table["loss_percent"].to_numpy() / 100, table["rtt_ms"].to_numpy() / 1e3
-    assert f.pinger_bps(p, rtt) / 1e6 == pytest.approx(table["mathis_mbps"].to_numpy(), rel=1e-4)
+    printed = {"rel": 0, "abs": 0.51e-5}  # half of the fifth decimal
+    assert f.pinger_bps(p, rtt) / 1e6 == pytest.approx(table["mathis_mbps"].to_numpy(), **printed)
     for column, w_max in (("unlimited", math.inf), ("wmax_131072B", 131072 / 1460), ("wmax_8192B", 8192 / 1460)):
         ours = f.pftk(p, rtt, 3.0, b=2, w_max=w_max) * MBPS
-        assert ours == pytest.approx(table[f"padhye_{column}_mbps"].to_numpy(), rel=1e-4)
+        assert ours == pytest.approx(table[f"padhye_{column}_mbps"].to_numpy(), **printed)
+
+
+def padhye(p, rtt, rto, b, w_max):
+    """Padhye et al., ToN 8(2), 2000, as eq. 13, 22, 29 and 30 to 32 are printed, with forty digits."""
+    q, k = 1 - p, (2 + b) / (3 * b)
+    free = k + (8 * q / (3 * b * p) + k**2).sqrt()
+    w = min(free, w_max)
+    share = min(Decimal(1), (1 - q**3) * (1 + q**3 * (1 - q ** (w - 3))) / (1 - q**w)) if w > 3 else Decimal(1)
+    backoff = 1 + sum(2 ** (i - 1) * p**i for i in range(1, 7))
+    rounds = b / 2 * free + 1 if free < w_max else b / 8 * w_max + q / (p * w_max) + 2
+    return (q / p + w + share / q) / (rtt * rounds + share * backoff * rto / q)
+
+
+def test_formulas_to_nine_digits_of_the_equations_as_printed():
+    with localcontext(prec=40):
+        for p, rtt, rto, b, w_max in itertools.product(
+            map(Decimal, ("1e-6", "1e-4", "0.003", "0.02", "0.2")), map(Decimal, ("0.001", "0.08", "0.6")),
+            map(Decimal, ("0.2", "3")), map(Decimal, (1, 2)), map(Decimal, (4, 44, 10**6)),
+        ):  # fmt: skip
+            given, free = (float(p), float(rtt), float(rto), float(b)), (2 * b * p / 3).sqrt() * rtt
+            assert f.pftk(*given, float(w_max)) == nine(padhye(p, rtt, rto, b, w_max))
+            timeouts = 3 * (3 * b * p / 8).sqrt(), p * (1 + 32 * p**2)
+            approximate = min(w_max / rtt, 1 / (free + rto * min(1, timeouts[0]) * timeouts[1]))  # eq. 33
+            assert f.pftk(*given, float(w_max), approximate=True) == nine(approximate)
+            assert f.tfrc(float(p), float(rtt), float(b)) == nine(1 / (free + 4 * rtt * timeouts[0] * timeouts[1]))
+            c = (Decimal(3) / (2 * b)).sqrt()
+            assert f.mathis(float(p), float(rtt), f.MATHIS_C["periodic", int(b)]) == nine(c / (rtt * p.sqrt()))
+            assert f.pinger_bps(float(p), float(rtt)) == nine(8 * 1460 / (rtt * p.sqrt()))
+
+
+def nine(value):
+    return pytest.approx(float(value), rel=1e-9)
 
 
 def test_tfrc_and_pinger():
