@@ -48,3 +48,51 @@ def test_the_formula_is_bounded_by_the_link_and_falls(context: Context) -> None:
     g = 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
     rate = ((1 - p) / p + w + q / (1 - p)) / (rtt * (b / 2 * w + 1) + q * g * t0 / (1 - p))
     assert rates[4] == pytest.approx(rate * 1348 * 8e-6, rel=1e-6)
+
+
+def test_an_interval_ends_where_the_link_does(context: Context) -> None:
+    # 100 Mbit/s carry 93.74 of payload; mean 78.83, s = 24.97 and t(2) = 4.303 make 16.8 to 140.9 of these three
+    found = ANALYSIS.mean(context.about, "B, RTT 5 ms", [93.0, 93.5, 50.0])
+    assert found.low == pytest.approx(16.80, abs=0.01)
+    assert found.high == ANALYSIS.full_rate(context.about, "B") == pytest.approx(93.741, abs=0.001)
+
+
+@pytest.mark.parametrize("endpoint", ["Linux 2.6", "Linux today"])
+def test_without_an_ack_nothing_connects(context: Context, endpoint: str) -> None:
+    # the SYN-ACK has no payload either
+    key = ("ack", "C", "", endpoint, "Reno", "ack", 100)
+    result = ANALYSIS.scenario(context.about, key, {}).run()
+    assert math.isnan(result.flows["connect_s"][0])
+    assert ANALYSIS.goodput(result) == 0
+
+
+def timeouts(context: Context, endpoint: str, window: int, *lost: int, room: int | None = None) -> float:
+    return ANALYSIS.met(ANALYSIS.dropped(context.about, endpoint, (window, lost, room)).run())[0]
+
+
+def test_reno_without_sack_has_the_timeouts_of_fall_and_floyd(context: Context) -> None:
+    reno = "Reno without SACK"
+    # two: below 10 packets, or where the receiver's window stops what the window would let go; else repaired
+    assert timeouts(context, reno, 9, 1, 5)
+    assert not timeouts(context, reno, 20, 1, 5)
+    assert timeouts(context, reno, 20, 1, 5, room=2)
+    # three: 2 + 3 W / 4 packets between the first two, 32 of 40, within two
+    between = [second - 2 for second in range(2, 40) if not timeouts(context, reno, 40, 1, second, 40)]
+    assert 32 <= min(between) <= 34
+    assert between == list(range(min(between), 38))
+    # four: always
+    assert timeouts(context, reno, 40, 1, 37, 38, 39)
+
+
+@pytest.mark.parametrize("endpoint", ["Linux 2.6", "Linux today"])
+def test_sack_repairs_them_without_one(context: Context, endpoint: str) -> None:
+    assert not any(timeouts(context, endpoint, 40, *lost) for lost in ((1, 5), (1, 5, 40), (1, 37, 38, 39)))
+
+
+def test_the_cases_of_a_rule_are_those_it_speaks_of(context: Context) -> None:
+    one, two, near, three, four = (cases for _, cases, _ in ANALYSIS.rules(context.about))
+    assert {len(lost) for _, lost, _ in one} == {1}
+    assert all(window < 10 and len(lost) == 2 for window, lost, _ in two)
+    assert {room for *_, room in near} == {0, 1, 2}
+    assert max(lost[1] - lost[0] - 1 for window, lost, _ in three if window == 40) == 31
+    assert all(len(set(lost)) == 4 and max(lost) <= window for window, lost, _ in four)
