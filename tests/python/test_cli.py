@@ -120,6 +120,35 @@ def test_init_to_stdout_is_a_scenario(cli):
     assert cclab.Scenario.from_toml(out)
 
 
+def test_pingers_formulas_at_the_command_line(cli):
+    """As SLAC's page prints them: distances, loss that falls; and the web form of Padhye (81.6 packets a second, not 69.5)."""
+
+    def last(*args):
+        status, out, err = cli("model", *args)
+        assert status == 0, err
+        return out.strip().splitlines()[-1].split()
+
+    assert last("distance", "--km", "10", "--km", "5000") == ["5,000", "125"]
+    months = ["--loss", "2.5%", "--monthly", "10%", "--months", "36"]
+    found = last("projection", *months, "--rtt", "100 ms")
+    assert [float(found[2]), float(found[4])] == pytest.approx([0.056, 4.922], abs=6e-4)
+    assert last("projection", *months, "--months", "0", "--rtt", "100 ms")[1:3] == ["0", "2.500"]
+    assert last("projection", "--loss", "1%", "--monthly", "100%", "--months", "1", "--rtt", "1 ms")[-2:] == [
+        "no",
+        "limit",
+    ]
+    assert last("normalised", "--rate", "1 Mbit/s", "--rtt", "200 ms", "--reference", "100 ms")[-1] == "2"
+    path = ["--rtt", "100 ms", "--loss", "1%", "--ack-every", "2"]
+    padhye = [float(last("throughput", *path, *more)[3]) * 1e6 / 8 / 1460 for more in ([], ["--cottrell"])]
+    assert padhye == pytest.approx([69.52, 81.6], abs=0.2)
+    tolerable = [
+        float(last("loss", "--rate", "1 Mbit/s", "--rtt", "100 ms", *more)[3].replace(",", ""))
+        for more in ([], ["--cottrell"])
+    ]
+    assert tolerable[1] < tolerable[0]  # of the page's form more loss is allowed
+    assert "--km" in cli("model", "distance", "--km", "0")[2]
+
+
 def test_formulas_at_the_command_line(cli):
     # MSS 1460, RTT 100 ms, p = 1 %, b = 2, T0 = 1 s: the tables of formulas.md's sources, Mbit/s
     status, out, err = cli("model", "throughput", "--rtt", "100 ms", "--loss", "1%", "--ack-every", "2")

@@ -88,7 +88,12 @@ def _connection(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.group(cls=Commands, short_help="Ask closed formulas: rates, tolerable loss, short transfers.")
+_cottrell = click.option(
+    "--cottrell", is_flag=True, help="Padhye with a bracket where a form on the web has it, only to draw its figures."
+)
+
+
+@click.group(cls=Commands, short_help="Ask closed formulas: rates, tolerable loss, short transfers, distances.")
 def model() -> None:
     """Ask closed formulas (docs/models/formulas.md), without a scenario.
 
@@ -96,6 +101,9 @@ def model() -> None:
     cclab model throughput --rtt "80 ms" --loss 0.1% --loss 1%
     cclab model loss --rate "100 Mbit/s" --rtt "80 ms"
     cclab model latency --size "100 kB" --rtt "80 ms" --loss 1%
+    cclab model distance --km 5000
+    cclab model projection --loss 2.5% --monthly 10% --months 36 --rtt "80 ms"
+    cclab model normalised --rate "1 Mbit/s" --rtt "200 ms" --reference "100 ms"
 
     A scenario is answered by formulas with cclab run FILE --backend model.
     """
@@ -105,6 +113,7 @@ def model() -> None:
 @_quantity("rtt", "time")
 @_quantity("loss", "probability")
 @_connection
+@_cottrell
 def throughput(rtt: tuple[float, ...], loss: tuple[float, ...], **connection: Any) -> None:
     """What a TCP gets at these loss rates: Mathis, Padhye (PFTK), TFRC, PingER's derived throughput."""
     from cclab import console
@@ -125,6 +134,7 @@ def throughput(rtt: tuple[float, ...], loss: tuple[float, ...], **connection: An
 @_quantity("rate", "rate")
 @_quantity("rtt", "time")
 @_connection
+@_cottrell
 def loss(rate: tuple[float, ...], rtt: tuple[float, ...], **connection: Any) -> None:
     """How much loss a TCP may have that is to get this rate of payload."""
     from cclab import console
@@ -169,7 +179,56 @@ def latency(
     console.show(table)
 
 
-def _formulas(mss: float, rto: float, ack_every: int, window: float | None) -> dict[str, Callable[..., Any]]:
+@model.command()
+@click.option("--km", type=Whole(1, 1_000_000), required=True, multiple=True, help=f"E.g. 5000. {_MORE}")
+def distance(km: tuple[int, ...]) -> None:
+    """The smallest RTT over a distance in fibre, as PingER takes it: 2.5 ms for each 100 km."""
+    from cclab import console, formulas
+
+    table = console.table("Smallest RTT over a distance", "|Distance|km", "|RTT|ms")
+    for length in km:
+        table.add_row(console.number(length), console.number(1e3 * float(formulas.rtt_of_distance_s(length))))
+    console.show(table)
+
+
+@model.command()
+@_quantity("loss", "probability")
+@_quantity("monthly", "probability", more=False, required=True, help="What goes of it each month, e.g. 10%.")
+@click.option("--months", type=Whole(0, 1200), required=True, multiple=True, help=f"After so many, e.g. 36. {_MORE}")
+@_quantity("rtt", "time")
+@_quantity("mss", "size", more=False, default="1460 B", show_default=True, help="Payload of a segment.")
+def projection(
+    loss: tuple[float, ...], monthly: float, months: tuple[int, ...], rtt: tuple[float, ...], mss: float
+) -> None:
+    """Loss that falls by the same share each month, and what PingER's throughput is then."""
+    from cclab import console, formulas
+
+    table = console.table("Projection", "|Loss|%", "|Months", "|Loss then|%", "|RTT|ms", "|PingER|Mbit/s")
+    for p, n, r in itertools.product(loss, months, rtt):
+        then = float(formulas.improved(p, monthly, n))
+        rate = _mbps(float(formulas.pinger_bps(then, r, mss)))
+        table.add_row(*map(console.number, (p * 100, n, then * 100, r * 1e3)), rate)
+    console.show(table)
+
+
+@model.command()
+@_quantity("rate", "rate", help=f"Derived throughput, e.g. {_EXAMPLES['rate']}. {_MORE}", required=True)
+@_quantity("rtt", "time", more=False, required=True, help="The smallest RTT of the path.")
+@_quantity("reference", "time", more=False, required=True, help="The smallest RTT of the path it is compared with.")
+def normalised(rate: tuple[float, ...], rtt: float, reference: float) -> None:
+    """PingER's throughput with distance taken out: times the smallest RTT over that of a reference."""
+    from cclab import console, formulas
+
+    table = console.table("Normalised throughput", "|Rate|Mbit/s", "|RTT|ms", "|Reference|ms", "|Normalised|Mbit/s")
+    for bps in rate:
+        found = float(formulas.normalised_bps(bps, rtt, reference))
+        table.add_row(*map(console.number, (bps / 1e6, rtt * 1e3, reference * 1e3, found / 1e6)))
+    console.show(table)
+
+
+def _formulas(
+    mss: float, rto: float, ack_every: int, window: float | None, cottrell: bool = False
+) -> dict[str, Callable[..., Any]]:
     """By the heading of their column: bit/s of p and RTT."""
     import numpy as np
 
@@ -185,7 +244,7 @@ def _formulas(mss: float, rto: float, ack_every: int, window: float | None) -> d
 
     return {
         "Mathis": quietly(lambda p, rtt: limited(f.mathis(p, rtt, math.sqrt(3 / (2 * ack_every))), rtt)),
-        "Padhye": lambda p, rtt: f.to_bps(f.pftk(p, rtt, rto, ack_every, most), mss),
+        "Padhye": lambda p, rtt: f.to_bps(f.pftk(p, rtt, rto, ack_every, most, cottrell=cottrell), mss),
         "TFRC": quietly(lambda p, rtt: limited(f.tfrc(p, rtt, ack_every), rtt)),
         "PingER": lambda p, rtt: f.pinger_bps(p, rtt, mss),
     }
