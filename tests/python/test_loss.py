@@ -96,3 +96,13 @@ def test_the_cases_of_a_rule_are_those_it_speaks_of(context: Context) -> None:
     assert {room for *_, room in near} == {0, 1, 2}
     assert max(lost[1] - lost[0] - 1 for window, lost, _ in three if window == 40) == 31
     assert all(len(set(lost)) == 4 and max(lost) <= window for window, lost, _ in four)
+
+
+def test_a_part_may_have_no_transfers(context: Context) -> None:
+    # the rules on packets of one window alone: nothing else is run
+    context.parts = ["drops"]
+    found = ANALYSIS.run(context)
+    assert not found.comparisons
+    verdicts = {check.check: check.verdict for check in found.checks}
+    assert verdicts["Four lost of a window are a timeout (Reno without SACK)"] == "holds"
+    assert verdicts["Four lost of a window are a timeout (Linux today)"] == "fails"

@@ -97,7 +97,8 @@ class Context:
         Raises:
             cclab.RunError: one of them could not go on.
         """
-        listed = list(jobs)
+        if not (listed := list(jobs)):
+            return []
         self.runs += listed
         self.measured |= backend == "live"
         scenarios = list(dict.fromkeys(scenario for scenario, _ in listed))
