@@ -165,6 +165,9 @@ def test_transfers_that_did_not_end_are_told(small, tmp_path):
     short = sized(small, "500 kB", duration="1 s", warmup="0 s")
     cclab.Study(short).vary({"network.rtt": ["20 ms", "400 ms"]}).replicate(3).run(out=tmp_path / "s")
     assert "– (0 of 3)" in write_report(tmp_path / "s").read_text()
+    one_of_two = short.replace({"flows": [{"cc": "cubic", "size": size} for size in ("15 kB", "500 MB")]})
+    cclab.Study(one_of_two).replicate(3).run(out=tmp_path / "half")
+    assert "(3 of 6)" in write_report(tmp_path / "half").read_text()
 
 
 def test_transfers_that_take_turns_carry_no_more_than_the_link(small, tmp_path):

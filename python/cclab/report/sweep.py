@@ -80,7 +80,8 @@ def completion(study: Study) -> list[tuple[str, dict[Any, str]]]:
 def table(frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric]) -> tuple[list[str], list[list[str]]]:
     """Headings, those of numbers begin with | and rows of the table of all points, without what the air has not."""
     known = {c for c in frame.columns if frame[c].dtype.is_numeric() and frame[c].fill_null(math.nan).is_finite().any()}
-    metrics = [metric for metric in metrics if "goodput" in metric.column or metric.column in known]
+    told = known | {COMPLETION.column}  # of transfers none of which ended, too
+    metrics = [metric for metric in metrics if "goodput" in metric.column or metric.column in told]
     points = frame.select(parameters).unique(maintain_order=True)
     made = points if parameters else pl.DataFrame({"Point": ["the scenario"]})
     for metric in metrics:
