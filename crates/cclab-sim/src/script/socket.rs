@@ -655,11 +655,14 @@ impl World<'_> {
                 };
                 self.socket_mut(fd).linger = (on != 0).then_some(seconds);
             }
+            ("TCP_SYNCNT", _) if !(1..=127).contains(&value) => return Ok(Err("EINVAL")),
             ("TCP_SYNCNT", None) => {
-                if !(1..=127).contains(&value) {
-                    return Ok(Err("EINVAL"));
-                }
                 self.begin_with(fd, |setup, value| setup.set_syn_retries(value as u32), value);
+            }
+            ("TCP_SYNCNT", Some(connection)) => {
+                if let Some(endpoint) = &mut connection.endpoint {
+                    endpoint.set_syn_retries(value as u32);
+                }
             }
             ("TCP_NODELAY", connection) => {
                 if let Some(connection) = connection {

@@ -87,11 +87,18 @@ impl Endpoint {
     pub(super) fn take_syn_ack(&mut self, now: Time, segment: &Segment) {
         if let Some(fast) = &mut self.fast_open {
             let end = 1 + u64::from(fast.sent);
-            fast.taken = fast.sent > 0 && segment.ack == end;
+            let all = segment.ack == end;
+            fast.taken = fast.sent > 0 && all;
             self.snd.skip(segment.ack);
             self.snd.lose_syn_data(now, end);
-            self.handshake.ack_alone = segment.ack == end && self.snd.waiting() == 0;
-            if segment.ack == end && !self.handshake.ack_alone {
+            self.handshake.ack_alone = all && self.snd.waiting() == 0;
+            if all && segment.seq_len() > 1 {
+                // A SYN-ACK brings data, too (Linux `tcp_rcv_fastopen_synack`), for which our SYN offered room.
+                self.rcv.window_field(true);
+                self.take_early_data(now, segment);
+                self.move_on(now);
+            }
+            if all && !self.handshake.ack_alone {
                 self.rcv.be_interactive(now);
             }
         }
@@ -110,13 +117,18 @@ impl Endpoint {
         }
         // What the SYN-ACK is going to offer is what there is room for.
         self.rcv.window_field(true);
-        let data = Segment { seq: segment.seq + 1, flags: Flags::ACK, ..*segment };
         self.begin_transfer(now, segment);
-        if data.len > 0 {
-            self.snd.stats.bytes_received += self.rcv.on_data(now, &data, self.snd.rtt());
+        if segment.len > 0 {
+            self.take_early_data(now, &Segment { flags: Flags::SYN | Flags::ACK, ..*segment });
             self.rcv.on_ack_sent(false);
-            self.rcv.forget_gap();
         }
+    }
+
+    /// Takes what a SYN or SYN-ACK brings beside itself.
+    fn take_early_data(&mut self, now: Time, segment: &Segment) {
+        let data = Segment { seq: segment.seq + 1, flags: Flags(segment.flags.0 & !Flags::SYN.0), ..*segment };
+        self.snd.stats.bytes_received += self.rcv.on_data(now, &data, self.snd.rtt());
+        self.rcv.forget_gap();
     }
 
     /// Whether data flows before the peer has answered our SYN-ACK.

@@ -167,7 +167,7 @@ impl Endpoint {
 
     /// A segment in LISTEN or SYN-SENT.
     pub(super) fn on_handshake_segment(&mut self, now: Time, segment: &Segment) {
-        let acks_our_syn = self.state == State::SynSent && self.acks_our_syn(segment);
+        let acks_our_syn = self.state == State::SynSent && self.acks_our_syn(segment) && self.echoes(now, segment);
         if segment.flags.has(Flags::RST) {
             if acks_our_syn {
                 self.state = State::Closed;
@@ -198,6 +198,12 @@ impl Endpoint {
                 self.take_syn_data(now, segment);
             }
         }
+    }
+
+    /// Whether a timestamp that comes back, if one does, is one of our SYN's (Linux `tcp_rcv_synsent_state_process`).
+    fn echoes(&self, now: Time, segment: &Segment) -> bool {
+        let age = |of: u32| timestamp(now).wrapping_sub(of);
+        !segment.has_timestamps || segment.ts_ecr == 0 || age(segment.ts_ecr) <= age(self.handshake.first_timestamp)
     }
 
     fn negotiate(&mut self, segment: &Segment) {

@@ -442,6 +442,13 @@ impl Endpoint {
         self.snd.set_config(config);
         Ok(())
     }
+    /// How often the SYN goes again, beside those a second apart (TCP_SYNCNT).
+    pub fn set_syn_retries(&mut self, retries: u32) {
+        let Ok(()) = self.reconfigure(|config| {
+            config.syn_retries = retries;
+            Ok::<(), std::convert::Infallible>(())
+        });
+    }
     /// Nagle's algorithm on or off (TCP_NODELAY is its opposite).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.snd.set_nagle(nagle);
