@@ -190,18 +190,24 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The end of the script: a call may still have to return. What no line took is a note, as packetdrill never looks at it.
+    /// The end of the script: a call may still have to return.
     fn end(&mut self) -> Result<(), String> {
         if let Some(due) = self.pending.as_ref().map(Pending::latest) {
             self.advance(due)?;
         }
         self.finish_pending(true)?;
+        self.leave()
+    }
+
+    /// What no line took of what the last connection sent is a note, as packetdrill never looks at it.
+    fn leave(&mut self) -> Result<(), String> {
         let Some((time, segment)) = self.sent.front() else { return Ok(()) };
         let left = format!("no line expects the packet sent at {}", line(*time, &Packet::of_segment(segment)));
         if self.setup.every_packet {
             return Err(left);
         }
         self.notes.push(format!("{left}; {} in all", self.sent.len()));
+        self.sent.clear();
         Ok(())
     }
 
@@ -417,7 +423,7 @@ impl<'a> World<'a> {
         if let Some(fast) = fast {
             endpoint.set_fast_open(fast);
         }
-        self.sent.clear();
+        self.leave()?;
         self.connections.push(Connection {
             endpoint: Some(endpoint),
             listener: listens.then_some(fd),
