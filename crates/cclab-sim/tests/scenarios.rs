@@ -979,6 +979,10 @@ fn text_that_is_not_toml_says_where() {
             "x = { y = 1, seed=99999999999999999999 }",
             "line 1, column 19, seed: 99999999999999999999 is too large; a whole number in TOML is at most 9223372036854775807",
         ),
+        (
+            "seeds = [\n  1,\n  9223372036854775808,\n]",
+            "line 3, column 3: 9223372036854775808 is too large; a whole number in TOML is at most 9223372036854775807",
+        ),
         ("seed = 2026-11-21", "seed: 2026-11-21 is a date; a scenario has none"),
         ("[network]\nduplicate = nan", "network.duplicate: NaN is not a finite number"),
     ] {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Callable
@@ -132,12 +133,12 @@ def kind_of_file(file: Path) -> str | None:
 
 
 def kind_of(text: str) -> str | None:
-    """The same of a text."""
-    import tomllib
+    """The same of a text. The core reads it: it bounds how deep a text is nested, and with that what reading takes."""
+    from cclab import _core
 
     try:
-        keys = tomllib.loads(text).keys()
-    except (ValueError, RecursionError):
+        keys = json.loads(_core.parse_toml(text)).keys()
+    except ScenarioError:
         return None
     if keys & {"scenario", "vary", "together", "points"}:
         return "study"

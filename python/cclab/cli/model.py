@@ -93,7 +93,7 @@ _cottrell = click.option(
 )
 
 
-@click.group(cls=Commands, short_help="Ask closed formulas: rates, tolerable loss, short transfers, distances.")
+@click.group(cls=Commands, short_help="Ask closed formulas: rates, loss, short transfers, distances.")
 def model() -> None:
     """Ask closed formulas (docs/models/formulas.md), without a scenario.
 

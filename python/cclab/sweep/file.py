@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cclab import _core
 from cclab.errors import ScenarioError, StudyError
 from cclab.scenario import Scenario, read_text
 from cclab.sweep.plan import Design
@@ -32,10 +32,8 @@ def read(path: Path, build: Callable[[dict[str, Any]], T]) -> T:
     except ScenarioError as error:
         raise StudyError(str(error)) from None
     try:
-        return build(_parts(tomllib.loads(text), path.parent))
-    except RecursionError:
-        raise StudyError(f"{path}: nested too deeply") from None
-    except (StudyError, ScenarioError, tomllib.TOMLDecodeError) as error:
+        return build(_parts(json.loads(_core.parse_toml(text)), path.parent))
+    except (StudyError, ScenarioError) as error:
         raise StudyError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from None
 
 
@@ -144,7 +142,4 @@ def _is(where: str, value: Any, kind: Any, wanted: str) -> None:
 
 
 def _shown(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except TypeError:  # a date
-        return str(value)
+    return json.dumps(value, ensure_ascii=False)

@@ -327,7 +327,8 @@ fn to_json(path: &str, value: toml::Value, mistakes: &Mistakes) -> Json {
     }
 }
 
-/// Where the text stops being TOML: `line 3, column 7`; of a whole number that TOML has no room for, its field too.
+/// Where the text stops being TOML: `line 3, column 7`; of a whole number that TOML has no room for, its
+/// field too, where that is on its line.
 fn not_toml(text: &str, error: &toml::de::Error) -> Mistake {
     let span = error.span().unwrap_or(text.len()..text.len());
     let before = text.get(..span.start).unwrap_or(text);
@@ -335,9 +336,9 @@ fn not_toml(text: &str, error: &toml::de::Error) -> Mistake {
     let place = format!("line {}, column {}", before.matches('\n').count() + 1, line.chars().count() + 1);
     let number = text.get(span).filter(|n| n.chars().all(|c| c.is_ascii_digit() || "+-_".contains(c)));
     let key = line.trim_end().strip_suffix('=').and_then(|l| l.rsplit([' ', '\t', ',', '{']).find(|k| !k.is_empty()));
-    match number.filter(|n| n.parse::<i64>().is_err() && n.contains(|c: char| c.is_ascii_digit())).zip(key) {
-        Some((number, key)) => Mistake {
-            field: format!("{place}, {key}"),
+    match number.filter(|n| n.parse::<i64>().is_err() && n.contains(|c: char| c.is_ascii_digit())) {
+        Some(number) => Mistake {
+            field: key.map_or_else(|| place.clone(), |key| format!("{place}, {key}")),
             message: format!("{number} is too large; a whole number in TOML is at most {}", i64::MAX),
         },
         None => Mistake { field: place, message: error.message().into() },
