@@ -231,7 +231,7 @@ def test_a_bad_scenario_in_a_process_of_its_own(tmp_path, mistake):
         (["run", "x.toml", "--backend", "dead"], "'dead' is not"),
         (["rnu"], 'There is no command "rnu" (did you mean "run"?)'),
         (["live", "chekc"], 'There is no command "chekc" (did you mean "check"?)'),
-        (["model", "cubic"], 'There is no command "cubic" (there is throughput, loss, latency)'),
+        (["model", "cubic"], 'There is no command "cubic" (there is throughput, loss, latency, distance'),
         (["run", "x.toml", "--seed", "x"], "'--seed': 'x' is not a valid whole number"),
         (["list", "flows"], "'flows' is not one of"),
         (["describe", "cubik"], 'did you mean "cubic"?'),

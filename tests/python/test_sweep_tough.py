@@ -179,16 +179,33 @@ def test_one_of_two_sweeps_is_killed(processes, undisturbed, tmp_path):
     assert not runs_twice(place)
 
 
+# A stop that is asked for is to come within it, on a machine that has a processor free.
+ABOUT_A_SECOND = 1.5
+
+
+def crowd():
+    """How many want each processor: what a process does takes so many times as long."""
+    return min(max(1.0, os.getloadavg()[0] / os.cpu_count()), 4.0)
+
+
+def processor_s(pid):
+    """Seconds that a process has been at work."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.parametrize(("wanted", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("how", [(), ("--processes",)])
 def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(processes, tmp_path, wanted, status, how):
     file, place = to_toml(study("2 min", 100), tmp_path / "study.toml"), tmp_path / "store"
     sweep = processes(*CLAB, "sweep", file, "--out", place, *how, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     until(lambda: len(finished(place)) >= 2, sweep)
-    sweep.send_signal(wanted)
     begin = time.monotonic()
+    sweep.send_signal(wanted)
     out, err = sweep.communicate(timeout=PATIENCE)
-    assert time.monotonic() - begin < 10.0
+    took = time.monotonic() - begin
+    print(f"stopped after {took:.2f} s")
+    assert took < ABOUT_A_SECOND * crowd()
     assert sweep.returncode == status
     assert out == b""
     assert b"Traceback" not in err
@@ -271,13 +288,18 @@ def test_a_slow_law_does_not_keep_anybody_from_stopping(processes, tmp_path, bod
     (tmp_path / "tmp").mkdir()
     environment = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
+    earlier = sum(os.times()[2:4])
     going = processes(*CLAB, *what, "--algorithms", "slow.py", cwd=tmp_path, env=environment, **pipes)
     until((tmp_path / "begun").exists, going)
     time.sleep(0.3)
-    going.send_signal(wanted)
+    before = processor_s(going.pid)
     begin = time.monotonic()
+    going.send_signal(wanted)
     _, err = going.communicate(timeout=PATIENCE)
-    assert time.monotonic() - begin < 5.0  # one, on an idle machine
+    took, worked = time.monotonic() - begin, sum(os.times()[2:4]) - earlier - before
+    print(f"stopped after {took:.2f} s, {worked:.2f} s of them at work")
+    assert worked < ABOUT_A_SECOND  # a law that never ends works until it is stopped: whatever else the machine does
+    assert took < ABOUT_A_SECOND * crowd()
     assert going.returncode == status, err.decode()
     assert b"Traceback" not in err
     assert b"its congestion control failed" not in err

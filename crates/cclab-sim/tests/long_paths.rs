@@ -5,6 +5,11 @@ use cclab_sim::scenario::Scenario;
 
 /// Goodput in Mbit/s and timeouts of a flow of this law alone.
 fn run(cc: &str, rate_mbps: u32, rtt_ms: u32, bdps: f64, seconds: u32) -> (f64, u64) {
+    run_flow(&format!("cc = \"{cc}\""), rate_mbps, rtt_ms, bdps, seconds)
+}
+
+/// The same of a flow with these fields.
+fn run_flow(flow: &str, rate_mbps: u32, rtt_ms: u32, bdps: f64, seconds: u32) -> (f64, u64) {
     let toml = format!(
         r#"
         duration = "{seconds} s"
@@ -15,7 +20,7 @@ fn run(cc: &str, rate_mbps: u32, rtt_ms: u32, bdps: f64, seconds: u32) -> (f64, 
         queue = {{ limit = "{bdps} BDP" }}
         access = {{ rate = "100 Mbit/s", delay = "1 ms" }}
         [[flows]]
-        cc = "{cc}"
+        {flow}
         "#
     );
     let scenario = Scenario::from_toml(&toml).unwrap_or_else(|e| panic!("{e}"));
@@ -39,6 +44,10 @@ const FAR_UNDER: &[(&str, &[&str])] = &[
     (
         "its bandwidth is an average over ten round trips that lags behind slow start: the first loss leaves a tenth",
         &["westwood"],
+    ),
+    (
+        "what it sends again is one segment, which meets the queue that is full still; the timeout takes ssthresh from that window",
+        &["tahoe"],
     ),
 ];
 
@@ -73,6 +82,21 @@ fn no_law_is_far_under_reno_for_no_reason() {
 fn no_law_is_far_under_reno_for_no_reason_anywhere() {
     let paths = [(30, 320), (30, 600), (50, 600), (50, 1000)];
     sweep(&paths.map(|(rate, rtt)| [0.5, 1.0, 2.0].map(|bdps| (rate, rtt, bdps))).concat(), 200);
+}
+
+/// The first loss leaves Westwood the less of the path the longer the RTT is; without that loss it carries what the path does.
+/// `cargo test --release -p cclab-sim --test long_paths westwood -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes a minute"]
+fn westwood_is_slow_after_slow_start() {
+    let paper = r#"cc = { name = "westwood", variant = "paper" }"#;
+    for (rtt, bdp) in [(500, 2083), (700, 2916)] {
+        let rate = |flow: &str| run_flow(flow, 50, rtt, 1.0, 300).0;
+        let (linux, paper) = (rate(r#"cc = "westwood""#), rate(paper));
+        let without = rate(&format!("cc = \"westwood\"\ninitial_ssthresh = \"{bdp} packets\""));
+        println!("{rtt} ms: linux {linux:.1}, paper {paper:.1}, without the loss {without:.1} Mbit/s");
+        assert!(linux.max(paper) < 25.0 && without > 47.0, "{rtt} ms: {linux}, {paper}, {without} Mbit/s");
+    }
 }
 
 /// Hybla overshoots by tens of thousands of segments, and sends them again with half of those lost once more. When the timer
