@@ -612,6 +612,26 @@ def test_another_program_that_keeps_it_locked_is_told(study, whole, tmp_path, mo
     study.run(place)
 
 
+def test_a_store_half_made_is_none_yet(study, tmp_path):
+    """A page of the transaction that makes it is in the file, and how that was before in the journal (SQLite, Atomic Commit, 3.7)."""
+    place, made = tmp_path / "store", tmp_path / "made"
+    place.mkdir()
+    with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as half:
+        half.execute("PRAGMA cache_size = 1")
+        half.execute("BEGIN IMMEDIATE")
+        half.execute("CREATE TABLE large (x)")
+        for _ in range(100):
+            half.execute("INSERT INTO large VALUES (zeroblob(4000))")
+        shutil.copy(made, place / FILE)
+        shutil.copy(f"{made}-journal", place / f"{FILE}-journal")
+    assert (place / FILE).stat().st_size > 0
+    with pytest.raises(cclab.ResultError, match="its sweep was stopped before it"):
+        tables(place)
+    assert study.left(place)[0] == len(study)
+    study.run(place)
+    assert study.left(place)[0] == 0
+
+
 @pytest.mark.parametrize("wanted", [signal.SIGKILL, signal.SIGTERM])
 def test_what_is_left_of_a_stopped_sweep_can_be_read(study, file, tmp_path, wanted):
     place = tmp_path / "store"

@@ -57,6 +57,13 @@ def damaged(file: Path, what: str) -> Damaged:
     )
 
 
+class NotBegun(ResultError):
+    """Its sweep was stopped while it was made."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(f"{file}: its sweep was stopped before it had begun; the same command begins it")
+
+
 @contextlib.contextmanager
 def in_words(file: Path) -> Iterator[None]:
     """An error of SQLite inside is one of ours, or of the system's, that names the file and what to do."""
@@ -89,8 +96,11 @@ def reading(file: Path) -> Iterator[sqlite3.Connection]:
     """It as it was last committed, for reading; sweeps go on meanwhile.
 
     Raises:
+        NotBegun: nothing was ever committed.
         ResultError: it is no store, damaged, or of another layout.
     """
+    if not file.stat().st_size:
+        raise NotBegun(file)
     with in_words(file), contextlib.ExitStack() as stack:
         try:
             connection = stack.enter_context(contextlib.closing(_connected(file, "ro")))
@@ -104,6 +114,8 @@ def reading(file: Path) -> Iterator[sqlite3.Connection]:
             copy(file, folder / FILE)
             connection = stack.enter_context(contextlib.closing(_connected(folder / FILE, "rw")))
             connection.execute("BEGIN")
+            if _is_new(connection):
+                raise NotBegun(file) from None
             _check(connection, file)
         yield connection
 

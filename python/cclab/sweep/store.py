@@ -107,9 +107,8 @@ class Store:
         Raises:
             ResultError: it is damaged.
         """
-        if not self.file.stat().st_size:
-            return None
-        with database.reading(self.file) as connection:
+        found = []
+        with contextlib.suppress(database.NotBegun), database.reading(self.file) as connection:
             found = connection.execute("SELECT told, checksum FROM study").fetchall()
         if not found:
             return None
@@ -123,9 +122,7 @@ class Store:
     def log(self) -> Log:
         """What is finished and what failed by now."""
         log = Log()
-        if not self.file.stat().st_size:
-            return log
-        with database.reading(self.file) as connection:
+        with contextlib.suppress(database.NotBegun), database.reading(self.file) as connection:
             log.follow(connection, self.file)
         return log
 
