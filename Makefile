@@ -72,7 +72,8 @@ test-rust:
 	CCLAB_WORLDS=10000 $(CARGO) test --profile worlds -p cclab-sim --test metamorphic --locked
 
 test-python: setup $(if $(shell command -v clang),bpf)
-	$(RUN) pytest
+	$(RUN) pytest -n auto --dist loadfile -m "not real_time"
+	$(RUN) pytest -m real_time
 
 lint: setup
 	$(CARGO) fmt --all --check

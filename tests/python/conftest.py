@@ -7,10 +7,17 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import hypothesis
 import pytest
 
 import cclab
 from cclab.cli import run_cli
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # whose terminal is as wide as the one that pytest was started in
+    os.environ.pop("COLUMNS", None)
+
+hypothesis.settings.register_profile("lab", deadline=None)  # other work on the machine makes any call a long one
+hypothesis.settings.load_profile("lab")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CLAB = [sys.executable, "-m", "cclab"]

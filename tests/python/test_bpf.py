@@ -18,6 +18,8 @@ from cclab.scenario import program_of
 from cclab.sweep import plan
 from test_live import nothing_is_left, programs_of
 
+pytestmark = pytest.mark.real_time
+
 BUILT = Path(__file__).parents[2] / "target" / "bpf"
 reason = live.missing() or ("" if BUILT.exists() else "make bpf was not run: it needs clang and libbpf's headers")
 if not reason and (lacks := _core.live_lacks(f"bpf:{BUILT}/scalable.bpf.o")):

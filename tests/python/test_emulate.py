@@ -16,6 +16,8 @@ from cclab.backends import live
 from cclab.report import write_report
 from test_live import namespaces
 
+pytestmark = pytest.mark.real_time
+
 MISSING = live.missing()
 needs_hosts = pytest.mark.skipif(MISSING is not None, reason=f"live: {MISSING}")
 PYTHON = shlex.quote(sys.executable)

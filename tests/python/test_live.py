@@ -17,6 +17,8 @@ import pytest
 import cclab
 from cclab.backends import live
 
+pytestmark = pytest.mark.real_time
+
 MISSING = live.missing()
 needs_hosts = pytest.mark.skipif(MISSING is not None, reason=f"live: {MISSING}")
 PAYLOAD = 1448 / 1500  # of a packet of 1500 bytes with timestamps

@@ -3,6 +3,7 @@
 import csv
 import math
 import re
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -180,12 +181,17 @@ def test_what_was_finished_before_it_was_cut_off_is_kept(tmp_path):
     def reduce(result):
         reduced.append(result.name)
         if result.name == "7":
+            until = time.monotonic() + 10
+            while (
+                len(reduced) < 5 and time.monotonic() < until
+            ):  # the order is drawn; four others have begun, three have ended
+                time.sleep(0.01)
             raise ZeroDivisionError("cut off")
         return {"name": result.name, "none": math.nan, "goodput_bps": result.flows["goodput_bps"].to_list()}
 
     cut = context(tmp_path, kept=tmp_path / "runs")
     with pytest.raises(cclab.RunError, match="cut off"):
-        cut.run(jobs, reduce, keep="first")
+        cut.run(jobs, reduce, keep="first", workers=2)
     begun = set(reduced) - {"7"}
     reduced.clear()
     said = []

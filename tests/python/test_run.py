@@ -36,6 +36,7 @@ def test_another_seed_gives_another_run(small):
     assert jittered.run(seed=1).digest != jittered.run(seed=2).digest
 
 
+@pytest.mark.real_time
 def test_the_gil_is_free_while_a_run_advances(small):
     long = small.replace(duration="60 s", record={"samples": "off"})
     simulation = _core.Simulation(json.dumps(long.to_dict()), 1)

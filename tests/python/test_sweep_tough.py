@@ -25,6 +25,8 @@ from cclab.sweep.run import Sweep
 from cclab.sweep.store import Store, Writer, is_store
 from conftest import CLAB, write
 
+pytestmark = pytest.mark.real_time
+
 DOCS = Path(__file__).parents[2] / "docs"
 # A sweep in a process of its own that puts what it has written in place every few pages, so that this is hit, too.
 SWEEP = """

@@ -20,10 +20,13 @@ flows = [{ cc = "cubic" }]
 """
 REFUSALS = ("this process may not make network namespaces (", "/dev/net/tun cannot be used (")
 
-pytestmark = pytest.mark.skipif(
-    not live.on_linux() or os.geteuid() != 0 or not shutil.which("setpriv"),
-    reason="who runs these tests may drop no privileges (they are for root, and take setpriv), or this is no Linux",
-)
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.skipif(
+        not live.on_linux() or os.geteuid() != 0 or not shutil.which("setpriv"),
+        reason="who runs these tests may drop no privileges (they are for root, and take setpriv), or this is no Linux",
+    ),
+]
 
 
 def ran(command, folder):
