@@ -66,7 +66,8 @@ impl Estimator {
         self.first_sent += by;
     }
 
-    /// The stamp of a segment sent at `now`; `idle`: nothing else is in flight.
+    /// The stamp of a segment sent at `now`; `idle`: all that was sent before is acknowledged. What a timeout took for lost may have
+    /// arrived: a sample that began here would find its ACK within an RTT, and all of it (Linux `tcp_rate_skb_sent`).
     pub fn on_send(&mut self, now: Time, idle: bool) -> Stamp {
         if idle {
             self.first_sent = now;
@@ -82,12 +83,17 @@ impl Estimator {
 
     /// Segment `i` was acknowledged for the first time, cumulatively or selectively.
     pub fn on_delivered(&mut self, now: Time, i: u64, sent: &Sent, sample: &mut Sample) {
-        self.delivered += u64::from(sent.len);
-        self.delivered_time = now;
+        self.count(now, u64::from(sent.len));
         if sample.newest.is_none_or(|newest| sent.order > newest.order) {
             sample.newest = Some(Newest { stamp: sent.rate, order: sent.order, sent: sent.sent, segment: i });
             self.first_sent = sent.sent;
         }
+    }
+
+    /// `bytes` more were delivered.
+    pub fn count(&mut self, now: Time, bytes: u64) {
+        self.delivered += bytes;
+        self.delivered_time = now;
     }
 
     /// Bytes delivered on the connection when the newest segment of a sample was sent.

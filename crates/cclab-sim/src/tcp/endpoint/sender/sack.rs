@@ -54,7 +54,7 @@ impl Sender {
             *block = (start, start + u64::from(end.wrapping_sub(start as u32)));
         }
         let blocks = &mut blocks[..segment.sack.len()];
-        let first_is_duplicate = self.take_dsack(segment.ack, blocks, taken);
+        let first_is_duplicate = self.take_dsack(now, segment.ack, blocks, taken);
         let blocks = &mut blocks[usize::from(first_is_duplicate)..];
         // In the order of sequence numbers: what one ACK brings is no reordering among itself.
         blocks.sort_unstable();
@@ -76,7 +76,7 @@ impl Sender {
     }
 
     /// Whether the first block reports a duplicate: it lies below the cumulative ACK or inside the second.
-    fn take_dsack(&mut self, ack: u64, blocks: &[(u64, u64)], taken: &mut Taken) -> bool {
+    fn take_dsack(&mut self, now: Time, ack: u64, blocks: &[(u64, u64)], taken: &mut Taken) -> bool {
         let (start, end) = blocks[0];
         let inside = |&(s, e): &(u64, u64)| start >= s && end <= e;
         if end > ack && !blocks.get(1).is_some_and(inside) {
@@ -91,6 +91,10 @@ impl Sender {
             return true; // the network copied it, not we
         }
         taken.dsack = true;
+        if self.config.flavour == Flavour::Linux {
+            taken.delivered_bytes += end - start; // a spurious retransmission was delivered
+            self.rate.count(now, end - start);
+        }
         if self.probe.is_duplicate(segments, end) {
             taken.dsack_of_probe = true;
         } else {

@@ -61,7 +61,7 @@ impl Sender {
         while self.window.nxt() < end {
             let seq = self.window.nxt();
             let len = (end - seq).min(self.mss());
-            let stamp = self.rate.on_send(now, self.board.pipe() == 0);
+            let stamp = self.rate.on_send(now, self.board.is_empty());
             self.board.transmit(seq, len as u32, false, now, stamp);
             self.board.mark_lost(self.board.tail() - 1);
             self.window.on_sent(seq + len);

@@ -128,8 +128,7 @@ impl Sender {
 
     /// Sends segment `i` again.
     pub(super) fn retransmit(&mut self, now: Time, i: u64) -> Outgoing {
-        let idle = self.board.pipe() == 0;
-        let stamp = self.rate.on_send(now, idle);
+        let stamp = self.rate.on_send(now, false);
         let record = self.board.retransmit(i, now, stamp);
         // A part of it may have been acknowledged.
         let seq = record.seq.max(self.window.una());
@@ -211,7 +210,7 @@ impl Sender {
         if idle {
             self.tell_idle(now);
         }
-        let stamp = self.rate.on_send(now, self.board.pipe() == 0);
+        let stamp = self.rate.on_send(now, idle);
         self.board.transmit(seq, len + u32::from(fin), fin, now, stamp);
         let end = seq + u64::from(len) + u64::from(fin);
         self.window.on_sent(end);
