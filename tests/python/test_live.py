@@ -1,6 +1,7 @@
 """Real kernels between our links. What needs leave to make network namespaces is skipped where there is none, with the reason."""
 
 import json
+import math
 import os
 import re
 import shutil
@@ -109,6 +110,16 @@ def test_packets_are_as_long_as_in_the_simulator():
         ]
         assert length[0] == pytest.approx(length[1], rel=1e-3)
         assert flow(real)["segments_sent"] == pytest.approx(flow(simulated)["segments_sent"], rel=0.03)
+
+
+@needs_hosts
+def test_the_receiver_has_all_though_the_source_never_learns_it():
+    """A transfer within the first window, of which no ACK comes back: the SYN-ACK is the one packet that does."""
+    flows = [{"cc": "reno", "size": "10 kB"}]
+    deaf = scenario("2 s", "0 s", flows, reverse={"loss": {"ack": {"packets": list(range(2, 100))}}})
+    for result in (run(deaf), deaf.run()):
+        assert math.isnan(flow(result)["fct_s"])
+        assert flow(result)["fct_receiver_s"] == pytest.approx(0.05, abs=0.015)  # a round trip and a half, ten packets
 
 
 @needs_hosts

@@ -446,7 +446,7 @@ fn row(
         ecn: "unknown",
         connect_s: since(outcome.opened, outcome.connected),
         fct_s: since(outcome.opened, transferred),
-        fct_receiver_s: since(outcome.opened, transferred.and(outcome.received_all)),
+        fct_receiver_s: since(outcome.opened, outcome.received_all),
     });
 }
 

@@ -324,6 +324,16 @@ impl Flow {
     }
 }
 
+/// A threshold that no law answers: a kernel at times takes, in place of what a BPF program returned, what the stack held.
+fn misread(info: &TcpInfo) -> Option<String> {
+    let threshold = info.snd_ssthresh;
+    (threshold > NO_SSTHRESH).then(|| {
+        format!(
+            "the kernel has a slow-start threshold of {threshold} segments, where TCP has {NO_SSTHRESH} at most: it did not take what the law returned"
+        )
+    })
+}
+
 impl Options {
     fn apply(&self, socket: &OwnedFd) -> Result<()> {
         let named = |what: &'static str| move |e: io::Error| fault(what, e);
@@ -629,6 +639,9 @@ impl Worker {
                 continue;
             }
             let (sources, first) = (flow.infos(flow.source.as_ref())?, flow.transfer.first);
+            if let Some(wrong) = sources.iter().flatten().find_map(misread) {
+                flow.outcome.error.get_or_insert(wrong);
+            }
             for (path, source) in flow.outcome.paths.iter_mut().zip(&sources) {
                 if let (Some(info), Some(_)) = (source, path.from) {
                     let begin = || {
@@ -666,5 +679,18 @@ impl Worker {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_that_is_an_address_of_the_kernel() {
+        let at = |snd_ssthresh| TcpInfo { snd_ssthresh, ..TcpInfo::default() };
+        assert_eq!(misread(&at(2)), None);
+        assert_eq!(misread(&at(NO_SSTHRESH)), None);
+        assert!(misread(&at(0x8110_4110)).is_some_and(|told| told.contains("2165326096 segments")));
     }
 }
