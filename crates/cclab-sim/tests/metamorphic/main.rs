@@ -3,6 +3,7 @@
 //! Over the whole registry, and over generated scenarios ([`worlds`]), the same in every run: 300 for each relation, unless
 //! `CCLAB_WORLDS` says how many and `CCLAB_WORLDS_SEED` which. `make test-rust` also tries 10,000 of each in an optimised build.
 
+mod scale;
 #[path = "../support/mod.rs"]
 mod support;
 mod worlds;
@@ -14,6 +15,7 @@ use cclab_sim::scenario::Scenario;
 use cclab_sim::world;
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, RngAlgorithm, TestRng, TestRunner};
+use scale::{Absolute, Pace};
 use support::run;
 use worlds::{Told, World};
 
@@ -79,9 +81,12 @@ fn one_path_is_coupled_to_nothing() {
 
 /// The tables of a run; `None` where the scenario is refused: not everything that is drawn goes together.
 fn tables(json: &serde_json::Value) -> Option<Vec<Table>> {
-    let scenario = Scenario::from_json(json).ok()?;
-    let result = world::run(&scenario, scenario.seed).unwrap_or_else(|e| panic!("{e}: {json}"));
-    Some(result.into_tables())
+    Some(tables_of(&Scenario::from_json(json).ok()?))
+}
+
+fn tables_of(scenario: &Scenario) -> Vec<Table> {
+    let result = world::run(scenario, scenario.seed).unwrap_or_else(|e| panic!("{e}: {}", scenario.source));
+    result.into_tables()
 }
 
 /// How many scenarios are tried.
@@ -163,13 +168,13 @@ fn difference(one: &Table, other: &Table, shift: u64, skip: &[&str]) -> Option<S
 ///
 /// By a minute, which is a whole number of every period that runs from the beginning of time: those at which PIE, DualPI2, XCP and their
 /// like look at their queues, of the clocks of timestamps (1 ms) and of a coarse RTO, of a link's opportunities. What routing protocols
-/// send by themselves from then on (DSDV, ABR), where stations that never stand are at a moment, and the connection of a tunnel, which opens with the run, belong to the
-/// time of day; so does how long AODV's local repair waits in ns-2, whose code takes a moment for a length of time.
+/// send by themselves from then on (DSDV, ABR), where stations that never stand are at a moment, the connection of a tunnel, which opens with the run, and adaptive
+/// RED, whose probability falls while nothing comes, belong to the time of day; so does how long AODV's local repair waits in ns-2, whose code takes a moment for a length of time.
 #[test]
 fn shifted_by_a_minute() {
     const MINUTE: u64 = 60_000_000_000;
     on_worlds(0.5, |world| {
-        if world.has_tunnel() {
+        if world.has_tunnel() || world.has_adaptive_queue() {
             return Ok(false);
         }
         let Some(here) = tables(&world.json(Told::PLAINLY)) else { return Ok(false) };
@@ -282,12 +287,13 @@ fn flows_in_another_order() {
     });
 }
 
-/// What happens elsewhere, on links and in air of its own, changes nothing here.
+/// What happens elsewhere, on links or in air of its own, changes nothing here. Beside each world is the last of its kind. Left out is
+/// what a network of one's own cannot have: the last hop of a Wi-Fi, and subflows, each with an RTT of its own.
 #[test]
 fn a_world_apart() {
-    let beside = std::cell::RefCell::new(None::<World>);
-    on_worlds(0.2, |world| {
-        let other = beside.replace(Some(world.clone()));
+    let beside = std::cell::RefCell::new([None::<World>, None]);
+    on_worlds(0.5, |world| {
+        let other = beside.borrow_mut()[usize::from(world.has_air())].replace(world.clone());
         let Some(other) = other else { return Ok(false) };
         let (Some(alone), Some(both)) = (world.apart(None), world.apart(Some(&other))) else { return Ok(false) };
         let (Some(here), Some(there)) = (tables(&alone), tables(&both)) else { return Ok(false) };
@@ -299,23 +305,6 @@ fn a_world_apart() {
         Ok(true)
     });
 }
-
-/// Laws that know a time or a rate as such, and which.
-const ABSOLUTE: &[(&str, &str)] = &[
-    ("cubic", "C = 0.4 segments/s³"),
-    ("htcp", "Δ_L = 1 s"),
-    ("hybla", "RTT₀ = 25 ms"),
-    ("westwood", "samples of the bandwidth over 50 ms at least"),
-    ("fast", "multiplicative increase below a queue of 0.75 ms"),
-    ("lp", "a clock of 1 ms, as timestamps"),
-    ("ledbat", "TARGET in ms, base delays of a minute"),
-    ("copa", "minima over 10 s"),
-    ("bbr", "minima over 10 s, ProbeRTT of 200 ms"),
-    ("bbr3", "minima over 5 s, ProbeRTT of 200 ms"),
-    ("cbbr", "those of BBR"),
-    ("cmpbbr", "those of BBR"),
-    ("vivace", "utility of Mbit/s"),
-];
 
 /// The packets in their order at each place, with what happened to them there. Between places it is a matter of nanoseconds: a smoothed
 /// RTT is one of whole ones.
@@ -329,33 +318,64 @@ fn at_each_place(tables: &[Table]) -> Vec<[String; 6]> {
     rows
 }
 
-/// A path that is four times as slow in everything has the same packets in the same order. Times of the endpoint are scaled along
-/// (RTO, delayed ACKs), or off (timestamps tick each millisecond); RACK and tail-loss probes have times of their own.
-#[test]
-fn four_times_as_slow() {
-    let cases = worlds_to_try() / cc::REGISTRY.len() as u32 + 1;
-    let mut wrong = Vec::new();
-    for entry in cc::REGISTRY {
-        let rates = prop_oneof![Just(1_u64), Just(2), Just(4)];
-        let figures = (rates, 4_u64..200, 3_u64..40, 0_usize..4, 0_u64..900_000);
-        let found = on(cases, &(figures, 0_u64..100), |(figures, harm)| {
-            let fast = tables(&worlds::scaled(entry.name, figures, harm, 1)).expect("accepted");
-            let slow = tables(&worlds::scaled(entry.name, figures, harm, 4)).expect("accepted");
-            let packets = |tables| table(tables, "packets").expect("asked for");
-            if difference(packets(&fast), packets(&slow), 0, &["time_s"]).is_none() {
-                return Ok(());
-            }
-            let (one, other) = (at_each_place(&fast), at_each_place(&slow));
-            let different = one.iter().zip(&other).find(|(a, b)| a != b);
-            prop_assert!(different.is_none() && one.len() == other.len(), "{}: {different:?}", entry.name);
-            Ok(())
-        });
-        let known = ABSOLUTE.iter().find(|(name, _)| *name == entry.name);
-        match (found, known) {
-            (Err(error), None) => wrong.push(error),
-            (Ok(()), Some(_)) if cases >= 28 => wrong.push(format!("{} is said to be absolute", entry.name)),
-            _ => {}
-        }
+/// The first difference of two runs but for when things happen.
+fn told_apart(one: &[Table], other: &[Table]) -> Option<String> {
+    let packets = |tables| table(tables, "packets").expect("asked for");
+    difference(packets(one), packets(other), 0, &["time_s"])?;
+    let (one, other) = (at_each_place(one), at_each_place(other));
+    let at = (0..one.len().max(other.len())).find(|i| one.get(*i) != other.get(*i))?;
+    Some(format!("row {at}: {:?} and {:?}", one.get(at), other.get(at)))
+}
+
+/// What becomes of a run at another pace.
+enum Paced {
+    /// It is refused, or has what is left out.
+    Untried,
+    Same,
+    /// Different, and so are those at paces that differ by almost nothing: something hangs on how times are rounded.
+    ByAHair,
+    Different(String),
+}
+
+/// Tells a world without what is absolute, but for `known`, at two paces.
+fn at_another_pace(world: &World, known: Option<Absolute>) -> Paced {
+    let Some(base) = scale::base(world, known) else { return Paced::Untried };
+    let run = |k| tables(&scale::at(&base.source, Pace::Slower(k)));
+    let k = scale::FACTORS[base.seed as usize % scale::FACTORS.len()];
+    let (here, Some(there)) = (tables_of(&base), run(k)) else { return Paced::Untried };
+    let Some(different) = told_apart(&here, &there) else { return Paced::Same };
+    if scale::HAIRS.iter().any(|hair| run(1.0 + hair).is_none_or(|other| told_apart(&here, &other).is_some())) {
+        return Paced::ByAHair;
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Paced::Different(format!("{k} times as slow: {different}: {}", base.source))
+}
+
+/// Where everything takes so many times as long, and every rate is as much lower, the same packets are in the same order at each place.
+#[test]
+fn slower_and_faster() {
+    let (hairs, cases) = (std::cell::Cell::new(0), worlds_to_try());
+    on_worlds(0.6, |world| match at_another_pace(world, None) {
+        Paced::Untried => Ok(false),
+        Paced::Same => Ok(true),
+        Paced::ByAHair => {
+            hairs.set(hairs.get() + 1);
+            Ok(false)
+        }
+        Paced::Different(how) => Err(TestCaseError::fail(how)),
+    });
+    assert!(hairs.get() <= cases / 50, "{} of {cases} scenarios hang on how times are rounded", hairs.get());
+}
+
+/// What is said to know a time or a rate as such does: some scenario with it is another at another pace.
+#[test]
+fn what_is_absolute() {
+    for (known, why) in scale::ABSOLUTE.iter().filter(|(known, _)| !matches!(known, Absolute::Seldom(..))) {
+        let found = std::cell::Cell::new(false);
+        let look = |world| {
+            found.set(found.get() || matches!(at_another_pace(&world, Some(*known)), Paced::Different(_)));
+            Ok(())
+        };
+        on(3000, &worlds::world(), look).unwrap_or_else(|e| panic!("{e}"));
+        assert!(found.get(), "{known:?} is said not to scale, because of {why}, and does");
+    }
 }

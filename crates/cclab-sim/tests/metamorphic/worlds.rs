@@ -50,6 +50,7 @@ pub struct Link {
     rate: u64,
     rtt: u64,
     queue: &'static str,
+    settings: &'static str,
     limit: u64,
     harm: Harm,
     change: Change,
@@ -108,7 +109,7 @@ fn ns(time: u64) -> String {
     format!("{time} ns")
 }
 
-fn insert(into: &mut Json, fields: &Json) {
+pub fn insert(into: &mut Json, fields: &Json) {
     let (Some(into), Some(fields)) = (into.as_object_mut(), fields.as_object()) else { return };
     into.extend(fields.clone());
 }
@@ -119,6 +120,7 @@ impl Link {
         if !matches!(self.queue, "dualpi2" | "drai" | "red") {
             queue["limit"] = format!("{} packets", self.limit).into();
         }
+        insert(&mut queue, &serde_json::from_str(self.settings).expect("JSON"));
         let mut link = json!({ "rate": format!("{} bit/s", self.rate), "queue": queue });
         match &self.harm {
             Harm::None => {}
@@ -170,6 +172,16 @@ impl World {
     /// Whether a connection carries all others.
     pub fn has_tunnel(&self) -> bool {
         matches!(&self.network, Network::Wired(link) if link.tunnel.is_some_and(|tunnel| tunnel != "udp"))
+    }
+
+    /// Whether a queue changes its ways while nothing comes.
+    pub fn has_adaptive_queue(&self) -> bool {
+        matches!(&self.network, Network::Wired(link) | Network::Wifi(link, _) if link.settings.contains("adaptive"))
+    }
+
+    /// Whether there are stations.
+    pub fn has_air(&self) -> bool {
+        !matches!(self.network, Network::Wired(_))
     }
 
     pub fn json(&self, told: Told) -> Json {
@@ -271,8 +283,34 @@ impl World {
 
 const MS: u64 = 1_000_000;
 
+/// What queues may be told beside their limit.
+const SETTINGS: &[(&str, &str)] = &[
+    ("droptail", r#"{ "limit": "12 kB" }"#),
+    ("droptail", r#"{ "limit": "30 ms" }"#),
+    ("droptail", r#"{ "limit": "0.5 BDP" }"#),
+    ("red", r#"{ "wait": false, "gentle": false, "by_size": true }"#),
+    ("red", r#"{ "min": "4 kB", "max": "16 kB", "max_p": 0.2 }"#),
+    ("red", r#"{ "adaptive": true }"#),
+    ("blue", r#"{ "d1": 0.05, "d2": 0.01, "freeze_time": "5 ms", "threshold": "4 packets" }"#),
+    ("step", r#"{ "threshold": "4 packets", "drop": false }"#),
+    ("step", r#"{ "threshold": "9 ms" }"#),
+    ("codel", r#"{ "target": "2 ms", "interval": "30 ms" }"#),
+    ("codel", r#"{ "ecn": false, "ce_threshold": "1 ms" }"#),
+    ("fq-codel", r#"{ "flows": 2, "quantum": "300 B", "target": "2 ms", "interval": "30 ms" }"#),
+    ("pie", r#"{ "target": "3 ms", "interval": "5 ms", "burst": "20 ms" }"#),
+    ("pie", r#"{ "flavour": "linux" }"#),
+    ("dualpi2", r#"{ "target": "3 ms", "interval": "5 ms", "limit": "60 ms" }"#),
+    ("dualpi2", r#"{ "scheduler": "shifted" }"#),
+    ("drai", r#"{ "interval": "5 ms", "hold": "30 ms", "flows_within": "100 ms" }"#),
+];
+
 fn link() -> impl Strategy<Value = Link> {
-    let queue = (0..queue::REGISTRY.len()).prop_map(|k| queue::REGISTRY[k].name);
+    let queue = (0..queue::REGISTRY.len(), 0..60_usize).prop_map(|(k, n)| {
+        let name = queue::REGISTRY[k].name;
+        let settings: Vec<_> =
+            SETTINGS.iter().filter(|(queue, _)| *queue == name).map(|(_, settings)| *settings).collect();
+        (name, *settings.get(n % (2 * settings.len() + 1)).unwrap_or(&"{}"))
+    });
     let harm = prop_oneof![
         3 => Just(Harm::None),
         1 => (1_u64..40).prop_map(|n| Harm::Losses(json!({ "data": { "every": n * 7 + 1 } }))),
@@ -292,14 +330,8 @@ fn link() -> impl Strategy<Value = Link> {
     ];
     let tunnel = prop_oneof![10 => Just(None), 1 => Just(Some("udp")), 1 => Just(Some("cubic"))];
     let figures = (500_000_u64..6_000_000, 4 * MS..150 * MS, 3_u64..40);
-    (figures, queue, harm, change, tunnel).prop_map(|((rate, rtt, limit), queue, harm, change, tunnel)| Link {
-        rate,
-        rtt,
-        queue,
-        limit,
-        harm,
-        change,
-        tunnel,
+    (figures, queue, harm, change, tunnel).prop_map(|((rate, rtt, limit), (queue, settings), harm, change, tunnel)| {
+        Link { rate, rtt, queue, settings, limit, harm, change, tunnel }
     })
 }
 
@@ -410,7 +442,6 @@ pub fn world() -> impl Strategy<Value = World> {
 impl World {
     /// The same between two nodes of a custom network; another world beside it, on nodes and links of its own, if there is one.
     pub fn apart(&self, beside: Option<&World>) -> Option<Json> {
-        let radio = matches!(self.network, Network::Radio { .. });
         let worlds: Vec<(&World, &str)> = [(self, "flow")].into_iter().chain(beside.map(|w| (w, "beside"))).collect();
         let mut all = json!({ "duration": ns(Told::PLAINLY.duration), "seed": self.seed, "traces": {}, "record": { "samples": "off" } });
         let (mut nodes, mut links, mut places, mut flows) = (vec![], vec![], vec![], vec![]);
@@ -434,13 +465,10 @@ impl World {
                     *hops
                 }
             };
-            if radio != matches!(world.network, Network::Radio { .. }) {
-                return None;
-            }
             nodes.extend((0..=last).map(node));
             for k in 0..world.flows.len() {
                 if matches!(world.flows[k].work, Work::Paths(..)) {
-                    return None;
+                    continue;
                 }
                 let mut flow = world.flow(k, 0);
                 let fields = flow.as_object_mut()?;
@@ -461,29 +489,4 @@ impl World {
         all["flows"] = flows.into();
         Some(all)
     }
-}
-
-/// A scenario without an absolute time or rate, with times `k` and rates 1/`k` of what they are.
-pub fn scaled(law: &str, figures: (u64, u64, u64, usize, u64), harm: u64, k: u64) -> Json {
-    let (rate, rtt, limit, recovery, start) = figures;
-    let recovery = ["tahoe", "reno", "newreno", "sack"][recovery];
-    let time = |ms: u64| format!("{} ms", ms * k);
-    let flow = |label: &str, start: u64, size: Json| {
-        json!({
-            "label": label, "cc": law, "start": ns(start * 1000 * k), "size": size, "profile": "classic", "recovery": recovery,
-            "timestamps": false, "sack": recovery == "sack", "rto": { "min": time(200), "max": time(64_000), "initial": time(3000) }, // RFC 6298 (5.7) knows 3 s as such
-            "delayed_ack": { "timeout": time(100) },
-        })
-    };
-    let queue = json!({ "limit": format!("{limit} packets") });
-    let mut network = json!({ "rate": format!("{} bit/s", rate * 1_000_000 / k), "rtt": time(rtt), "queue": queue });
-    match harm % 3 {
-        0 => {}
-        1 => network["loss"] = json!({ "data": { "every": harm + 11 } }),
-        _ => network["reorder"] = json!({ "probability": "1%", "delay": time(harm) }),
-    }
-    json!({
-        "duration": time(3000), "network": network, "record": { "samples": "off", "packets": "table" },
-        "flows": [flow("a", 0, json!("unlimited")), flow("b", start, json!("100 kB"))],
-    })
 }
