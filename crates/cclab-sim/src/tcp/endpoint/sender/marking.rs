@@ -240,15 +240,16 @@ impl Sender {
             }
             Style::Accurate => {
                 let newer = self.marking.stamps_newer(segment);
-                // What delivers nothing has perhaps been overtaken; its timestamp may tell.
-                if taken.delivered_bytes > 0 || newer {
+                // What delivers nothing has perhaps been overtaken; its timestamp may tell. A copy is no progress.
+                let delivered = taken.delivered_bytes - taken.copied_bytes;
+                if delivered > 0 || newer {
                     self.marking.see_option(segment);
                     self.marking.doubt_option(self.stats.bytes_sent);
                     self.marking.see_counter(segment);
                     let before = self.marking.cep;
                     let again = taken.sacked || taken.dsack || taken.retransmitted_acked;
                     let few = taken.segments < 8 && !again;
-                    taken.ce_bytes = self.marking.read(segment, taken.delivered_bytes, self.mss(), few);
+                    taken.ce_bytes = self.marking.read(segment, delivered, self.mss(), few);
                     taken.echo = self.marking.cep != before;
                 }
             }

@@ -125,6 +125,8 @@ struct Taken {
     /// Segments cumulatively acknowledged.
     segments: u64,
     delivered_bytes: u64,
+    /// Of these, copies that a D-SACK reports.
+    copied_bytes: u64,
     lost_bytes: u64,
     prior_in_flight: u64,
     /// Number of the highest segment SACKed before, + 1.

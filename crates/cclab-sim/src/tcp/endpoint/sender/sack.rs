@@ -91,8 +91,9 @@ impl Sender {
             return true; // the network copied it, not we
         }
         taken.dsack = true;
-        if self.config.flavour == Flavour::Linux {
+        if self.grows_by_delivered() {
             taken.delivered_bytes += end - start; // a spurious retransmission was delivered
+            taken.copied_bytes += end - start;
             self.rate.count(now, end - start);
         }
         if self.probe.is_duplicate(segments, end) {
