@@ -604,6 +604,27 @@ def test_a_deep_key_does_not_take_gigabytes(tmp_path):
         assert kilobytes < 250_000
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "told"),
+    [
+        ({"flows.0.cc": ["bbr", "vegas"]}, {"flows.*.cc": ["reno", "cubic"]}, r"flows.\*.cc: would overwrite what flows.0.cc sets"),
+        ({"network.rtt": ["1 ms", "2 ms"]}, {"path": {"short": {"network": {"rtt": "9 ms"}}}}, "network: would overwrite what network.rtt"),
+        ({"flows.0.cc": ["bbr"]}, {"pair": {"a": {"flows.0.cc": "reno"}}}, "flows.0.cc: would overwrite what flows.0.cc sets"),
+    ],
+)  # fmt: skip
+def test_a_value_that_a_later_one_would_overwrite_is_refused(base, first, later, told):
+    with pytest.raises(cclab.StudyError, match=told):
+        cclab.Study(base).vary(first).vary(later)
+    with pytest.raises(cclab.StudyError, match=told):
+        cclab.Study(base).vary({**first, **later})
+
+
+def test_what_is_for_all_may_be_another_for_one(base):
+    grid = cclab.Study(base).vary({"flows.*.cc": ["reno"], "flows.0.cc": ["bbr"]})
+    [point] = [changes for _, changes in grid._design.points()]
+    assert list(point) == ["flows.*.cc", "flows.0.cc"]
+
+
 def test_a_mistake_in_a_point_is_told_before_anything_runs(cli, folder):
     path = write(folder / "bad.toml", 'scenario = "base.toml"\n[vary]\nflows.0.cc = ["reno", "rno"]')
     status, _, err = cli("sweep", path, "--out", folder / "store")

@@ -96,7 +96,8 @@ class Study:
             **more: The same, as keywords.
 
         Raises:
-            StudyError: there are no values, a value is there twice, or a name has been varied already.
+            StudyError: there are no values, a value is there twice, a name has been varied already, or it would overwrite
+                what another has set.
         """
         given = {**(changes or {}), **more}
         if not given:
@@ -111,6 +112,8 @@ class Study:
             if name in RESERVED:
                 raise StudyError(f"{name}: is a column of the tables; " + _INSTEAD.get(name, "choose another name"))
             taken.append(name)
+        for number, axis in enumerate(axes, len(self._design.axes)):
+            _overwrites_nothing(axis, [*self._design.axes, *axes][:number])
         scenario = copy.deepcopy(self._design.scenario)
         for change in (change for axis in axes for change in axis.changes):
             for path, value in change.items():  # what files say is part of what is varied
@@ -553,6 +556,16 @@ class Study:
 
 
 _INSTEAD = {"seed": "seeds are replicate's: replicate(n), or replicate(seeds=[1, 2, 3])"}
+
+
+def _overwrites_nothing(axis: Axis, earlier: Sequence[Axis]) -> None:
+    """Raises: StudyError: a path of it covers one that is varied before, whose values then say nothing of the runs."""
+    paths = dict.fromkeys(path for change in axis.changes for path in change)
+    before = dict.fromkeys(path for other in earlier for change in other.changes for path in change)
+    for path, set_before in itertools.product(paths, before):
+        whole, part = names_on(path), names_on(set_before)
+        if len(whole) <= len(part) and all(a in (b, "*") for a, b in zip(whole, part, strict=False)):
+            raise StudyError(f"{path}: would overwrite what {set_before} sets; vary it before {set_before}")
 
 
 def _axis(name: str, values: Any) -> Axis:
