@@ -538,7 +538,7 @@ def mounted(*command: object):
         subprocess.run(["umount", str(command[-1])], check=True)
 
 
-@pytest.mark.parametrize("most", [20_000, 60_000, 110_000])
+@pytest.mark.parametrize("most", [20_000, 60_000, 80_000])
 def test_a_file_that_may_not_grow_loses_nothing(study, good, file, tmp_path, most):
     place = tmp_path / "store"
     done = swept(file, place, most)

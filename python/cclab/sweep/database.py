@@ -57,7 +57,7 @@ def damaged(file: Path, what: str) -> Damaged:
     )
 
 
-class NotBegun(ResultError):
+class NotBegun(Damaged):
     """Its sweep was stopped while it was made."""
 
     def __init__(self, file: Path) -> None:
