@@ -96,8 +96,8 @@ class Study:
             **more: The same, as keywords.
 
         Raises:
-            StudyError: there are no values, a value is there twice, a name has been varied already, or it would overwrite
-                what another has set.
+            StudyError: there are no values, a value is there twice, a name has been varied already, or a path would
+                overwrite what an earlier one sets.
         """
         given = {**(changes or {}), **more}
         if not given:
