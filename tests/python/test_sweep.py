@@ -619,6 +619,12 @@ def test_a_value_that_a_later_one_would_overwrite_is_refused(base, first, later,
         cclab.Study(base).vary({**first, **later})
 
 
+def test_nor_may_one_of_those_that_are_varied_together(base):
+    both = {"network.queue.limit": ["0.1 BDP", "1 BDP"], "network.queue": [QUEUE, {**QUEUE, "limit": "2 BDP"}]}
+    with pytest.raises(cclab.StudyError, match=r"network.queue: would overwrite what network.queue.limit sets"):
+        cclab.Study(base).vary(both, together=True)
+
+
 def test_what_is_for_all_may_be_another_for_one(base):
     grid = cclab.Study(base).vary({"flows.*.cc": ["reno"], "flows.0.cc": ["bbr"]})
     [point] = [changes for _, changes in grid._design.points()]

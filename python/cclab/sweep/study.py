@@ -559,11 +559,13 @@ _INSTEAD = {"seed": "seeds are replicate's: replicate(n), or replicate(seeds=[1,
 
 
 def _overwrites_nothing(axis: Axis, earlier: Sequence[Axis]) -> None:
-    """Raises: StudyError: a path of it covers one that is varied before, whose values then say nothing of the runs."""
+    """Raises: StudyError: a path of it covers one that is set before, whose values then say nothing of the runs."""
     paths = dict.fromkeys(path for change in axis.changes for path in change)
     before = dict.fromkeys(path for other in earlier for change in other.changes for path in change)
-    for path, set_before in itertools.product(paths, before):
-        whole, part = names_on(path), names_on(set_before)
+    inside = dict.fromkeys(pair for change in axis.changes for pair in itertools.combinations(change, 2))
+    names = {path: names_on(path) for path in (*before, *paths)}
+    for set_before, path in itertools.chain(itertools.product(before, paths), inside):
+        whole, part = names[path], names[set_before]
         if len(whole) <= len(part) and all(a in (b, "*") for a, b in zip(whole, part, strict=False)):
             raise StudyError(f"{path}: would overwrite what {set_before} sets; vary it before {set_before}")
 
