@@ -85,9 +85,8 @@ fn no_law_is_far_under_reno_for_no_reason_anywhere() {
 }
 
 /// The first loss leaves Westwood the less of the path the longer the RTT is; without that loss it carries what the path does.
-/// `cargo test --release -p cclab-sim --test long_paths westwood -- --ignored --nocapture`.
+/// `cargo test -p cclab-sim --test long_paths westwood -- --nocapture` prints it.
 #[test]
-#[ignore = "takes a minute"]
 fn westwood_is_slow_after_slow_start() {
     let paper = r#"cc = { name = "westwood", variant = "paper" }"#;
     for (rtt, bdp) in [(500, 2083), (700, 2916)] {
