@@ -7,21 +7,12 @@ import pytest
 
 import cclab
 from cclab import backends
-from cclab.errors import RunError
+from conftest import unspoilt
 
 
-def on_a_busy_machine(run):
-    """What other work spoils, a live run, is tried again."""
-    for _ in range(4):
-        try:
-            return run()
-        except RunError as error:
-            if "could not keep up" not in str(error):
-                raise
-    return run()
-
-
-@pytest.mark.parametrize("name", backends.BACKENDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.real_time if name == "live" else ()) for name in backends.BACKENDS]
+)
 def test_each_backend_does_what_the_protocol_says(small, name, cli):
     backend = backends.find(name)
     if name == "live":
@@ -30,11 +21,11 @@ def test_each_backend_does_what_the_protocol_says(small, name, cli):
         small = cclab.Scenario.from_dict({**small.to_dict(), "record": {"samples": "10 ms"}})
     assert backend.refuse(small) == []
     shares = []
-    tables = on_a_busy_machine(lambda: backend.run(small, 7, shares.append))
+    tables = unspoilt(lambda: backend.run(small, 7, shares.append))
     assert shares[-1] == 1.0
     assert tables["seed"] == 7
     assert {"flows", "links", "digest"} <= tables.keys()
-    remark = backend.remark(on_a_busy_machine(lambda: small.run(backend=name)))
+    remark = backend.remark(unspoilt(lambda: small.run(backend=name)))
     assert remark is None or "\n" not in remark
     assert f"{name}, {backends.BACKENDS[name]}" in " ".join(cli("run", "--help")[1].split())
 

@@ -13,9 +13,10 @@ import pytest
 import cclab
 from cclab import _core
 from cclab.backends import live
-from cclab.errors import RunError, ScenarioError
+from cclab.errors import ScenarioError
 from cclab.scenario import program_of
 from cclab.sweep import plan
+from conftest import unspoilt
 from test_live import nothing_is_left, programs_of
 
 pytestmark = pytest.mark.real_time
@@ -37,12 +38,7 @@ def run(law: str, **network: object) -> cclab.Result:
             "flows": [{"cc": f"bpf:{BUILT}/{law}.bpf.o"}],
         }
     )
-    for _ in range(3):  # a busy machine may spoil a run
-        try:
-            return scenario.run(backend="live")
-        except RunError as error:
-            last = error
-    raise last
+    return unspoilt(lambda: scenario.run(backend="live"))
 
 
 def left_by_a_loss(result: cclab.Result) -> float:
