@@ -5,7 +5,8 @@
 //! draft-leith-tcp-htcp; Linux `tcp_htcp.c` (6.x). Paper and Linux are both here (parameter `variant`). They differ in:
 //!
 //! * numbers: Linux whole factors, α and β in 128ths, time in jiffies (of 1 ms here); the paper reals;
-//! * α: paper at every ACK, Linux when W steps, one segment at a time, each by the ACKs' segments since the last;
+//! * α: paper at every ACK, Linux when W steps, one segment at a time, each by the ACKs' segments since the last, where an ACK
+//!   that finds segments missing counts for one at most;
 //! * RTT scaling: on in Linux (RTT_min/100 ms, within 1/10 … 2);
 //! * β: paper RTT_min/RTT_max within [0.5, 0.8], but 0.5 if the throughput before the loss is more than 20 % off that
 //!   before the last. Linux the same with its own filter of the throughput, and adaptive only from the second steady
@@ -132,6 +133,10 @@ pub struct Htcp {
     steady: bool,
     /// Linux: segments acknowledged towards the next step of W.
     credit: f64,
+    /// Linux: what the next ACK that may raise W counts for.
+    newest: f64,
+    /// Where loss recovery stood before the ACK at hand.
+    before: Phase,
     /// What an undo restores: where Δ counted from, RTT_max, the throughput compared with.
     prior: Option<(Time, Duration, f64)>,
 }
@@ -153,6 +158,8 @@ impl Htcp {
             throughput: Throughput::default(),
             steady: false,
             credit: 0.0,
+            newest: 1.0,
+            before: Phase::Open,
             prior: None,
         }
     }
@@ -173,19 +180,20 @@ impl Htcp {
         };
     }
 
-    fn note_rtt(&mut self, rtt: Duration, phase: Phase) {
+    fn note_rtt(&mut self, rtt: Duration) {
         if self.min_rtt == Duration::ZERO || rtt < self.min_rtt {
             self.min_rtt = rtt;
         }
         self.max_rtt = self.max_rtt.max(self.min_rtt);
-        if !self.linux || (phase == Phase::Open && rtt <= self.max_rtt + RISE) {
+        if !self.linux || (self.before == Phase::Open && rtt <= self.max_rtt + RISE) {
             self.max_rtt = self.max_rtt.max(rtt);
         }
     }
 
     /// Measures once per RTT and window.
     fn note_throughput(&mut self, w: &Window, ev: &AckEvent) {
-        if !matches!(ev.phase, Phase::Open | Phase::Disorder) {
+        let phase = if self.linux { self.before } else { ev.phase };
+        if !matches!(phase, Phase::Open | Phase::Disorder) {
             self.throughput = Throughput { since: ev.now, segments: 0.0, ..self.throughput };
             return;
         }
@@ -235,14 +243,15 @@ impl Htcp {
         }
     }
 
-    fn grow_linux(&mut self, w: &mut Window, now: Time, acked: f64) {
+    fn grow_linux(&mut self, w: &mut Window, now: Time) {
         if self.credit * self.alpha >= w.cwnd.floor() {
             w.cwnd += 1.0;
             self.credit = 0.0;
             self.update_alpha(now);
         } else {
-            self.credit += acked;
+            self.credit += self.newest;
         }
+        self.newest = 1.0;
     }
 }
 
@@ -254,9 +263,13 @@ impl WindowLaw for Htcp {
 
     fn measure(&mut self, w: &mut Window, ev: &AckEvent) {
         if let Some(rtt) = ev.rtt {
-            self.note_rtt(rtt, ev.phase);
+            self.note_rtt(rtt);
         }
         self.note_throughput(w, ev);
+        if self.before == Phase::Open {
+            self.newest = w.segments(ev.acked_bytes);
+        }
+        self.before = ev.phase;
     }
 
     fn grow(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
@@ -270,7 +283,7 @@ impl WindowLaw for Htcp {
     /// W += α/W for each segment acknowledged.
     fn avoid(&mut self, w: &mut Window, acked: f64, ev: &AckEvent) {
         if self.linux {
-            self.grow_linux(w, ev.now, acked);
+            self.grow_linux(w, ev.now);
         } else {
             self.update_alpha(ev.now);
             w.add_fraction(w.cwnd, self.alpha * acked);
@@ -297,6 +310,7 @@ impl WindowLaw for Htcp {
     fn on_timeout(&mut self, w: &mut Window, ev: &TimeoutEvent) {
         w.time_out(ev.first.then(|| self.decrease(w, ev.now, ev.flight_size)));
         self.last_congestion = ev.now;
+        self.before = Phase::Loss;
     }
 
     fn on_recovered(&mut self, _w: &mut Window, ev: &RecoveredEvent) {
@@ -414,10 +428,11 @@ mod tests {
     fn linux_filters_the_largest_rtt() {
         let mut law = law(Flavour::Linux, 1000, &[]);
         for (rtt, max) in [(100, 100), (121, 100), (120, 120), (140, 140)] {
-            law.note_rtt(ms(rtt), Phase::Open);
+            law.note_rtt(ms(rtt));
             assert_eq!(law.max_rtt, ms(max));
         }
-        law.note_rtt(ms(150), Phase::Disorder);
+        law.before = Phase::Disorder;
+        law.note_rtt(ms(150));
         lose(&mut law);
         assert_eq!(law.max_rtt, ms(138));
     }
@@ -427,10 +442,39 @@ mod tests {
     fn linux_steps_after_enough_credit() {
         let mut law = law(Flavour::Linux, 100, &[]);
         law.alpha = 4.0;
-        (0..25).for_each(|_| law.law.grow_linux(&mut law.window, Time::ZERO, 1.0));
+        (0..25).for_each(|_| law.law.grow_linux(&mut law.window, Time::ZERO));
         assert_eq!(law.window.cwnd, 100.0);
-        law.law.grow_linux(&mut law.window, Time::ZERO, 1.0);
+        law.law.grow_linux(&mut law.window, Time::ZERO);
         assert_eq!((law.window.cwnd, law.credit), (101.0, 0.0));
+    }
+
+    /// Linux's `htcp_pkts_acked` counts an ACK that finds the connection open, before the ACK moves it; the next that may raise the
+    /// window takes that count and leaves one. So the ACK of ten segments that ends a disorder or a recovery counts for what the first
+    /// duplicate, which found it open and acknowledged nothing, left: none; another for one.
+    #[test]
+    fn linux_counts_the_segments_of_an_open_connection() {
+        let mut law = law(Flavour::Linux, 100, &[]);
+        let mut ack = |segments: u64, phase, may_grow| {
+            let bytes = segments * u64::from(MSS);
+            law.on_ack(&AckEvent {
+                acked_bytes: bytes,
+                delivered_bytes: bytes,
+                phase,
+                may_grow,
+                ..AckEvent::default()
+            });
+            law.credit
+        };
+        assert_eq!(ack(4, Phase::Open, true), 4.0);
+        assert_eq!(ack(0, Phase::Disorder, false), 4.0);
+        assert_eq!(ack(10, Phase::Open, true), 4.0);
+        assert_eq!(ack(2, Phase::Open, true), 6.0);
+        assert_eq!(ack(0, Phase::Recovery, false), 6.0);
+        assert_eq!(ack(1, Phase::Recovery, false), 6.0);
+        assert_eq!(ack(10, Phase::Open, true), 6.0);
+        assert_eq!(ack(0, Phase::Recovery, false), 6.0);
+        assert_eq!(ack(3, Phase::Disorder, true), 6.0);
+        assert_eq!(ack(3, Phase::Open, true), 7.0);
     }
 
     /// Throughput: 100 segments in an RTT of 0.1 s are 1000 per second; a change of a fifth is seen through ACKs alone.
