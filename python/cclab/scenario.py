@@ -172,6 +172,22 @@ def _text(value: str, where: str) -> str:
     return value
 
 
+# What the core lets into no name, either.
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def readable(name: str, where: str) -> str:
+    """A name that a table, a page and a terminal can show.
+
+    Raises:
+        ScenarioError: it is none.
+    """
+    if not _text(name, where).strip() or len(name) > 200 or _HIDDEN.search(name):
+        allowed = "text on one line, 1 to 200 characters, none that controls a terminal or the direction of text"
+        raise ScenarioError(f"{where}: {name[:200]!a} is not a name: {allowed}")
+    return name
+
+
 _PROGRAM = "bpf:"  # and the file of a congestion control for the kernel, beside the scenario
 _LONGEST = 64_000_000  # bytes of a trace
 
@@ -355,6 +371,8 @@ class Scenario:
         Raises:
             ScenarioError: it is not TOML, or has mistakes.
         """
+        for number, line in enumerate(text.splitlines(), 1):
+            _text(line, f"line {number}")
         data = {**(default or {}), **json.loads(_core.parse_toml(text))}
         return cls._of(changed(data, changes) if changes else data, Path(folder))
 
@@ -486,6 +504,8 @@ def names_on(path: str) -> list[str]:
     """
     import tomllib
 
+    if len(dotted := _text(path, "a path").split(".")) > _DEEPEST:
+        raise ScenarioError(f"{path[:60]}…: a path of {len(dotted):,} names; {_DEEPEST} are the most")
     try:
         if not re.fullmatch(rf"\s*{_NAME}\s*(?:\.\s*{_NAME}\s*)*", path):
             raise ValueError

@@ -2,6 +2,7 @@
 
 import contextlib
 import tomllib
+import unicodedata
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import cclab
 from bad_scenarios import BAD, GOOD
-from cclab import Dumbbell, Flow, Network, Scenario, ScenarioError
+from cclab import Dumbbell, Flow, Network, Scenario, ScenarioError, StudyError
 
 
 def test_objects_and_toml_and_dicts_are_the_same_scenario():
@@ -89,6 +90,40 @@ def test_half_of_a_surrogate_pair_names_its_field(change, field):
     with pytest.raises(ScenarioError, match="half a pair of surrogates") as error:
         Scenario.from_dict({**tomllib.loads(GOOD), **change})
     assert str(error.value).startswith(f"{field}: ")
+
+
+def test_half_of_a_surrogate_pair_in_a_text_or_a_path():
+    with pytest.raises(ScenarioError, match=r"^line 2: .* is not text: half a pair of surrogates"):
+        Scenario.from_toml('duration = "1 s"\nname = "\ud800"')
+    with pytest.raises(ScenarioError, match=r"^a path: .* is not text: half a pair of surrogates"):
+        Scenario.from_toml(GOOD).replace({"flows.0.\ud800": 1})
+
+
+def test_a_path_of_many_names_is_refused():
+    path = ".".join(["a"] * 1200)
+    with pytest.raises(ScenarioError, match="a path of 1,200 names; 32 are the most"):
+        Scenario.from_toml(GOOD).replace({path: 1})
+    with pytest.raises(ScenarioError, match="a path of 1,200 names; 32 are the most"):
+        cclab.Study(Scenario.from_toml(GOOD)).vary({path: [1]})
+
+
+def test_names_of_a_study_are_those_that_a_scenario_may_have():
+    """Control characters, ends of lines, what turns text (Bidi_Control of PropList.txt), and nothing else of what is not seen."""
+    base = Scenario.from_toml(GOOD)
+    odd = [c for c in map(chr, range(0x11000)) if unicodedata.category(c) in {"Cc", "Cf", "Zl", "Zp", "Zs"}]
+    for letter in odd:
+        name = f"a{letter}b"
+        try:
+            base.replace(name=name)
+        except ScenarioError:
+            with pytest.raises(StudyError, match=r"^name: .* is not a name: text on one line"):
+                cclab.Study(base, name=name)
+            with pytest.raises(StudyError, match=r"^own: .* is not a name"):
+                cclab.Study(base).vary({"own": {name: {"seed": 1}}})
+        else:
+            assert cclab.Study(base, name=name).name == name
+    with pytest.raises(StudyError, match=r"^name: .* half a pair"):
+        cclab.Study(base, name="a\ud800")
 
 
 def test_numpy_numbers_are_numbers():

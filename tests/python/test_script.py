@@ -73,10 +73,19 @@ def test_a_report_counts_by_folder(cli, tmp_path: Path) -> None:
     ]:
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / name).write_text(text)
+    (tmp_path / "b" / "bytes.pkt").write_bytes(b"\xff\xfe")
+    (tmp_path / "b" / "nowhere.pkt").symlink_to(tmp_path / "gone")
     status, out, _ = cli("script", "--report", tmp_path)
     counts = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
     assert status == 1
     assert counts[str(tmp_path / "a")] == ["1", "1", "0"]
     assert counts[str(tmp_path / "b/c")] == ["0", "0", "2"]
-    assert counts["all"] == ["1", "1", "2"]
+    assert counts[str(tmp_path / "b")] == ["0", "0", "2"]
+    assert counts["all"] == ["1", "1", "4"]
+    status, out, _ = cli("script", tmp_path)
+    assert (status, "bytes.pkt: not a text file in UTF-8" in out) == (1, True)
+    assert cli("script", tmp_path / "b" / "bytes.pkt")[::2] == (
+        2,
+        f"error: {tmp_path}/b/bytes.pkt: not a text file in UTF-8\n",
+    )
     assert cli("script", "--report", *SCRIPTS)[0] == 0

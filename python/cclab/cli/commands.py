@@ -434,7 +434,7 @@ def export(study: Path, out: Path) -> None:
 def script(files: tuple[Path, ...], report: bool) -> None:
     """Run timeline tests in packetdrill's language against the TCP endpoint, in virtual time.
 
-    A folder stands for all scripts (.pkt) below it.
+    A folder stands for all scripts (.pkt) below it; what cannot be read there is not understood.
     """
     import json
 
@@ -447,16 +447,24 @@ def script(files: tuple[Path, ...], report: bool) -> None:
         if not below:
             raise click.UsageError(f"there is no script (.pkt) below {file}")
         found += below
-    scripts = [(file, read_text(file)) for file in found]
+
+    def run(file: Path) -> dict[str, Any]:
+        try:
+            return dict(json.loads(_core.run_script(read_text(file), str(file))))
+        except ScenarioError as error:
+            if file in files:
+                raise
+            return {"passed": False, "understood": False, "line": None, "message": str(error), "notes": []}
+
     if report:
-        verdicts = [(file.parent, json.loads(_core.run_script(text, str(file)))) for file, text in scripts]
+        verdicts = [(file.parent, run(file)) for file in found]
         click.echo(_script_report(verdicts))
         if not all(verdict["passed"] for _, verdict in verdicts):
             click.get_current_context().exit(FAILURE)
         return
     failed = 0
-    for file, text in scripts:
-        verdict = json.loads(_core.run_script(text, str(file)))
+    for file in found:
+        verdict = run(file)
         failed += not verdict["passed"]
         click.echo(f"{'pass' if verdict['passed'] else 'FAIL'}  {file}")
         if not verdict["passed"]:
@@ -464,7 +472,7 @@ def script(files: tuple[Path, ...], report: bool) -> None:
             click.echo("\n".join("      " + line for line in f"{where}{verdict['message']}".splitlines()))
         for said in verdict["notes"]:
             console.note(f"      {file}: note: {said}")
-    console.note(f"{len(scripts) - failed} passed, {failed} failed.")
+    console.note(f"{len(found) - failed} passed, {failed} failed.")
     if failed:
         click.get_current_context().exit(FAILURE)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from cclab import _core, laws
 from cclab.backends import BACKENDS
 from cclab.errors import ResultError, ScenarioError, StudyError
-from cclab.scenario import Scenario, names_on, plain, take_in_traces, to_toml
+from cclab.scenario import Scenario, names_on, plain, readable, take_in_traces, to_toml
 from cclab.sweep import plan as planning
 from cclab.sweep.plan import Axis, Design, Plan
 
@@ -71,7 +71,8 @@ class Study:
             raise StudyError(f"scenario: {scenario!r} is not a Scenario; load one with Scenario.load(PATH)")
         _one_of("keep", keep, KEEP)
         _one_of("backend", backend, BACKENDS)
-        self._design = Design(name or scenario.name, scenario.to_dict(), (), (scenario.seed,), keep, backend)
+        name = _readable("name", name or scenario.name)
+        self._design = Design(name, scenario.to_dict(), (), (scenario.seed,), keep, backend)
         self._files = scenario._folder
         self._kept: tuple[Store, Plan] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -573,7 +574,8 @@ def _overwrites_nothing(axis: Axis, earlier: Sequence[Axis]) -> None:
 def _axis(name: str, values: Any) -> Axis:
     """A path with its values, or a name with its points."""
     if isinstance(values, Mapping):
-        labels = [str(label) for label in values]
+        _readable("vary", name)
+        labels = [_readable(name, str(label)) for label in values]
         changes = [_plain(name, change) for change in values.values()]
         for label, change in zip(labels, changes, strict=True):
             if not isinstance(change, dict) or not change:
@@ -594,6 +596,13 @@ def _axis(name: str, values: Any) -> Axis:
 def _plain(name: str, value: Any) -> Any:
     try:
         return plain(value, name)
+    except ScenarioError as error:
+        raise StudyError(str(error)) from None
+
+
+def _readable(where: str, name: str) -> str:
+    try:
+        return readable(name, where)
     except ScenarioError as error:
         raise StudyError(str(error)) from None
 
