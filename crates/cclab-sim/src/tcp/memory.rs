@@ -19,10 +19,9 @@ pub const fn headers(below: u64) -> u64 {
 }
 
 /// What a packet takes whose data lie elsewhere. Its head is of the kernel's cache of small heads, which also fit one that is received
-/// (`GRO_MAX_HEAD_PAD`: a line more than is sent) and are no power of two.
+/// (`GRO_MAX_HEAD_PAD`: a line more than is sent).
 pub const fn overhead(below: u64) -> u64 {
-    let head = (below + 128 + LINE).next_multiple_of(LINE) + BEHIND;
-    RECORD + if head.is_power_of_two() { head + LINE } else { head }
+    (below + 128 + LINE).next_multiple_of(LINE) + BEHIND + RECORD
 }
 
 /// What the kernel reckons with for a full segment when it makes the buffer larger (`tcp_sndbuf_expand`), as if the data lay in the head.
