@@ -7,7 +7,7 @@
 
 use crate::clock::Clock;
 use crate::ip::{self, Parsed};
-use crate::stamp::LATENESS;
+use crate::stamp::{LATENESS, WORST};
 use crate::watch::{Board, Watch};
 use crate::{Result, fault, sys};
 use cclab_algo::{Duration, Time};
@@ -55,7 +55,7 @@ const SPIN: Duration = Duration::from_millis(5);
 /// What is later than this is taken for a stop of the machine: later than a good stamp's packets are,
 const STOP_FROM: Duration = LATENESS;
 /// as long as all of them take no more than this and a fiftieth of the time.
-const STOPS: Duration = Duration::from_millis(50);
+const STOPS: Duration = WORST;
 const TIMER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
 

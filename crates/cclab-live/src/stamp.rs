@@ -9,8 +9,9 @@ use std::fs;
 /// The latest that one packet in a hundred may leave.
 pub const LATENESS: Duration = Duration::from_micros(500);
 
-/// The latest that any may: a stop that is too long to be left out holds up few packets, but the run with them.
-const WORST: Duration = Duration::from_millis(50);
+/// The latest that any may, and how long all stops of the machine may be that are left out of a short run: a longer one holds up
+/// few packets, but the run with them.
+pub const WORST: Duration = Duration::from_millis(50);
 
 /// What the machine did to a run.
 #[derive(Clone, Debug)]
