@@ -324,12 +324,12 @@ impl Flow {
     }
 }
 
-/// A threshold that no law answers: a kernel at times takes, in place of what a BPF program returned, what the stack held.
+/// A threshold that no law has: a kernel at times takes, in place of what a BPF program returned, what the stack held.
 fn misread(info: &TcpInfo) -> Option<String> {
     let threshold = info.snd_ssthresh;
     (threshold > NO_SSTHRESH).then(|| {
         format!(
-            "the kernel has a slow-start threshold of {threshold} segments, where TCP has {NO_SSTHRESH} at most: it did not take what the law returned"
+            "the kernel's slow-start threshold is {threshold} segments, where TCP has {NO_SSTHRESH} at most: it is another number of the kernel's (seen in place of what a law in BPF returned)"
         )
     })
 }
