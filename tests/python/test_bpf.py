@@ -105,6 +105,30 @@ def test_what_is_no_program_is_told(tmp_path: Path) -> None:
             scenario.run(backend="live")
 
 
+@needs_bpf
+def test_what_the_verifier_refuses_is_told_in_its_words(tmp_path: Path) -> None:
+    """A law may not write `delivered`: the kernel says so in the last line of its log, before the statistics."""
+    source = tmp_path / "greedy.bpf.c"
+    source.write_text(
+        '#include "tcp.h"\n'
+        'SEC("struct_ops") void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked) { tcp_sk(sk)->delivered = 0; }\n'
+        'SEC("struct_ops") __u32 BPF_PROG(ssthresh, struct sock *sk) { return 2; }\n'
+        'SEC("struct_ops") __u32 BPF_PROG(undo_cwnd, struct sock *sk) { return 2; }\n'
+        'LAW(greedy, "greedy", .cong_avoid = (void *)cong_avoid, .ssthresh = (void *)ssthresh, .undo_cwnd = (void *)undo_cwnd);\n'
+    )
+    machine = subprocess.run(["gcc", "-dumpmachine"], capture_output=True, text=True, check=True).stdout.strip()
+    include = [f"-I/usr/include/{machine}", f"-I{BUILT.parents[1] / 'bpf'}"]
+    built = source.with_suffix(".o")
+    subprocess.run(["clang", "-O2", "-g", "-target", "bpf", *include, "-c", source, "-o", built], check=True)
+    network = {"rate": "1 Mbit/s", "rtt": "10 ms"}
+    scenario = cclab.Scenario.from_dict({"duration": "1 s", "network": network, "flows": [{"cc": f"bpf:{built}"}]})
+    with pytest.raises(ScenarioError, match=r"the kernel does not take the program") as told:
+        scenario.run(backend="live")
+    log = str(told.value).splitlines()[1:]
+    assert 1 < len(log) <= 20
+    assert log[-1].startswith("no write support to tcp_sock")
+
+
 def test_another_program_in_the_same_file_is_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     network = {"rate": "1 Mbit/s", "rtt": "10 ms"}

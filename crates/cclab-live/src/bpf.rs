@@ -26,7 +26,10 @@ impl Law {
         let named = |what: &str| format!("{}: {what}", file.display());
         let failed = |what: &str| {
             let text = named(what);
-            move |e: libbpf_rs::Error| fault(&text, Error::other(format!("{e}{}", said())))
+            move |e: libbpf_rs::Error| {
+                let said = complaint(&SAID.lock().unwrap_or_else(PoisonError::into_inner));
+                fault(&text, Error::other(format!("{e}{said}")))
+            }
         };
         listen();
         let mut object = ObjectBuilder::default().open_file(file).map_err(failed("is no BPF object"))?;
@@ -78,8 +81,42 @@ fn listen() {
     })));
 }
 
-fn said() -> String {
-    let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    let last = &said[said.len().saturating_sub(3)..];
-    if last.is_empty() { String::new() } else { format!(" ({})", last.join("; ")) }
+/// The end of the verifier's log, up to its statistics, or the last of what else was said.
+fn complaint(said: &[String]) -> String {
+    const LINES: usize = 20;
+    let last = |lines: &[String], most: usize, with: &str| lines[lines.len().saturating_sub(most)..].join(with);
+    if let Some(begin) = said.iter().position(|line| line.contains("BEGIN PROG LOAD LOG")) {
+        let log = &said[begin + 1..];
+        let end = log.iter().position(|line| line.starts_with("processed ") || line.contains("END PROG LOAD LOG"));
+        return format!(":\n{}", last(&log[..end.unwrap_or(log.len())], LINES, "\n"));
+    }
+    if said.is_empty() { String::new() } else { format!(" ({})", last(said, 3, "; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Linux 6.18 writes it, through libbpf.
+    #[test]
+    fn the_verifier_has_its_say() {
+        let log = (0..30).map(|n| format!("{n}: (b7) r{} = 0", n % 10));
+        let said: Vec<String> =
+            ["prog 'init': BPF program load failed: -EACCES", "prog 'init': -- BEGIN PROG LOAD LOG --"]
+                .map(String::from)
+                .into_iter()
+                .chain(log)
+                .chain(
+                    ["R0 !read_ok", "processed 31 insns (limit 1000000)", "-- END PROG LOAD LOG --"].map(String::from),
+                )
+                .chain(["prog 'init': failed to load: -EACCES", "failed to load object 'law.bpf.o'"].map(String::from))
+                .collect();
+        let told = complaint(&said);
+        assert!(told.starts_with(":\n11: ") && told.ends_with("\nR0 !read_ok"), "{told}");
+        assert_eq!(
+            complaint(&said[said.len() - 2..]),
+            " (prog 'init': failed to load: -EACCES; failed to load object 'law.bpf.o')"
+        );
+        assert_eq!(complaint(&[]), "");
+    }
 }
