@@ -412,7 +412,7 @@ fn read_window(
         t.mistake("initial_send_buffer", "is for a flow on one path; write send_buffer alone, or leave it out");
     }
     let tso = t.or("tso", &Or("off", Integer { min: 1, max: 64 }), config.tso.map(|tso| tso.min_segments.into()));
-    config.tso = tso.map(|n| Tso { min_segments: n as u32 });
+    config.tso = tso.map(|n| Tso::of(n as u32));
     let paced = t.or("pacing", &Flag, config.pacing == Pacing::On);
     config.pacing = if paced { Pacing::On } else { Pacing::Off };
     config.nagle = t.or("nagle", &Flag, config.nagle);

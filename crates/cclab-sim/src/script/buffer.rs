@@ -3,7 +3,7 @@
 use super::shell::lowat;
 use super::socket::Returned;
 use super::world::{Connection, World};
-use crate::tcp::memory::{BELOW_DISTRIBUTED, full_segment, headers, overhead};
+use crate::tcp::memory::{BELOW_DISTRIBUTED, full_segment, largest, overhead};
 use crate::tcp::{Endpoint, State};
 use cclab_algo::{Duration, Time};
 use std::collections::VecDeque;
@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 /// What a buffer of the kernel takes beside its data.
 const OVERHEAD: u64 = overhead(BELOW_DISTRIBUTED);
 
-/// Most that a buffer of the kernel holds (GSO_LEGACY_MAX_SIZE, without headers).
-const LARGEST: u64 = 65_536 - 1 - headers(BELOW_DISTRIBUTED);
+/// Most that a buffer of the kernel holds.
+const LARGEST: u64 = largest(BELOW_DISTRIBUTED);
 
 /// How many places a buffer of the kernel may point to.
 const PLACES: usize = 17;

@@ -1,6 +1,7 @@
 //! The queue `fq` of a host: what leaves does so no earlier than TCP's pacing rate lets it.
 
-use crate::tcp::Info;
+use crate::tcp::memory::{BELOW_DISTRIBUTED, largest};
+use crate::tcp::{Info, Tso};
 use crate::wire::Segment;
 use cclab_algo::{Duration, Rate, Time};
 
@@ -16,14 +17,23 @@ pub(super) struct FairQueue {
 }
 
 impl FairQueue {
-    /// `sent` were handed over at `now`; when each leaves. Those of a burst, of `least` segments or of a millisecond, leave together.
-    pub fn take(&mut self, now: Time, sent: &[Segment], info: &Info, least: u32) -> Vec<(Time, Segment)> {
-        let rate = rate(info);
+    /// `sent` were handed over at `now`; when each leaves. Those of a burst, of half the window at most (Linux `tcp_cwnd_test`), leave
+    /// together.
+    pub fn take(
+        &mut self,
+        now: Time,
+        sent: &[Segment],
+        info: &Info,
+        tso: Tso,
+        percent: [u64; 2],
+    ) -> Vec<(Time, Segment)> {
+        let rate = rate(info, percent);
         let joined = |a: &Segment, b: &Segment| a.len > 0 && b.len > 0 && a.seq + u64::from(a.len) == b.seq;
         let mut times = Vec::new();
         for run in sent.chunk_by(joined) {
-            let of_a_millisecond = rate.map_or(0.0, |rate| rate.as_bps_f64() / 8.0 / 1024.0) as u32 / run[0].len.max(1);
-            for burst in run.chunks(of_a_millisecond.max(least) as usize) {
+            let mss = run[0].len.max(1).into();
+            let together = tso.segments(rate, info.min_rtt, mss, largest(BELOW_DISTRIBUTED));
+            for burst in run.chunks(together.min((info.cwnd / mss / 2).max(1)) as usize) {
                 let due = self.leaves(now, burst, rate);
                 times.extend(burst.iter().map(|segment| (due, *segment)));
             }
@@ -46,9 +56,9 @@ impl FairQueue {
     }
 }
 
-/// 2 W/srtt, and 1.2 W/srtt from ssthresh/2 on (Linux `tcp_update_pacing_rate`). `None`: not known, or the sender paces.
-fn rate(info: &Info) -> Option<Rate> {
+/// 2 W/srtt, and 1.2 W/srtt from ssthresh/2 on (Linux `tcp_update_pacing_rate`), or another `percent`. `None`: not known, or the sender paces.
+fn rate(info: &Info, percent: [u64; 2]) -> Option<Rate> {
     let srtt = info.srtt.filter(|&srtt| info.pacing_rate.is_none() && srtt > Duration::ZERO)?;
-    let percent = if info.cwnd < info.ssthresh / 2 { 200 } else { 120 };
+    let percent = percent[usize::from(info.cwnd >= info.ssthresh / 2)];
     Rate::of(info.cwnd.max(info.snd_nxt - info.snd_una) * percent / 100, srtt)
 }

@@ -4,7 +4,7 @@ use super::ast::Setting;
 use super::cookie::{self, Key};
 use super::keepalive::KeepAlive;
 use super::parse::MAX_SECONDS;
-use crate::tcp::{Config, Ecn, Pacing, Recovery, RtoStyle};
+use crate::tcp::{Config, Ecn, Pacing, Recovery, RtoStyle, Tso};
 use crate::wire::Segment;
 use cclab_algo::Duration;
 use cclab_algo::cc::{self, CongestionControl, Context, Entry};
@@ -55,8 +55,10 @@ pub struct Setup {
     pub every_packet: bool,
     /// The queue of the interface.
     pub(super) queue: Queue,
-    /// Least segments of a burst (`tcp_min_tso_segs`).
-    pub(super) min_burst: u32,
+    /// What leaves a fair queue together.
+    pub(super) burst: Tso,
+    /// The pacing rate as a percentage of window/srtt, early in slow start and later (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+    pub(super) pacing_percent: [u64; 2],
     /// What was known of the peers of earlier connections is to be forgotten.
     pub(super) forget_peers: bool,
     /// Who takes part in Fast Open, in the bits of tcp_fastopen.
@@ -99,7 +101,8 @@ impl Setup {
             timestamp_tick: 0,
             every_packet: false,
             queue: Queue::Open,
-            min_burst: 2,
+            burst: Tso::of(2),
+            pacing_percent: [200, 120],
             forget_peers: false,
             fast_open: FAST_OPEN_CLIENT,
             fast_open_key: cookie::DEFAULT_KEY,

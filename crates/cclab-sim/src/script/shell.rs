@@ -25,11 +25,8 @@ const IDLE: &[&str] = &[
     "tcp_tso_win_divisor",
     "tcp_no_metrics_save",
     "tcp_no_ssthresh_metrics_save",
-    "tcp_pacing_ca_ratio",
-    "tcp_pacing_ss_ratio",
     "tcp_syncookies",
     "tcp_thin_linear_timeouts",
-    "tcp_tso_rtt_log",
 ];
 
 /// Settings that the endpoint has at this value only.
@@ -119,7 +116,10 @@ impl Setup {
             "tcp_keepalive_probes" => self.keep_alive.probes = within(key, value, 1, 127)?,
             "ip_no_pmtu_disc" => self.no_discovery = within(key, value, 0, 3)?,
             "tcp_notsent_lowat" => self.not_sent_lowat = lowat(within(key, value, 0, u32::MAX)?),
-            "tcp_min_tso_segs" => self.min_burst = within(key, value, 1, 65_535)?,
+            "tcp_min_tso_segs" => self.burst.min_segments = within(key, value, 1, 65_535)?,
+            "tcp_tso_rtt_log" => self.burst.rtt_log = within(key, value, 0, 31)?,
+            "tcp_pacing_ss_ratio" => self.pacing_percent[0] = within(key, value, 0, 1000)?,
+            "tcp_pacing_ca_ratio" => self.pacing_percent[1] = within(key, value, 0, 1000)?,
             "tcp_syn_retries" => self.config.syn_retries = within(key, value, 1, 127)?,
             "tcp_synack_retries" => self.config.synack_retries = within(key, value, 0, 255)?,
             "tcp_fastopen_key" => {

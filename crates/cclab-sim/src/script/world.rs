@@ -288,7 +288,8 @@ impl<'a> World<'a> {
                 }
             }
             if let Some(info) = connection.endpoint.as_ref().map(Endpoint::info).filter(|_| !burst.is_empty()) {
-                self.sent.extend(connection.fair_queue.take(self.now, &burst, &info, self.setup.min_burst));
+                let Setup { burst: tso, pacing_percent, .. } = self.setup;
+                self.sent.extend(connection.fair_queue.take(self.now, &burst, &info, tso, pacing_percent));
             }
             connection.notice(self.now);
         }
@@ -809,8 +810,11 @@ const READ_LATER: &[&str] = &[
     "tcp_ecn_option",
     "tcp_frto",
     "tcp_min_tso_segs",
+    "tcp_pacing_ca_ratio",
+    "tcp_pacing_ss_ratio",
     "tcp_recovery",
     "tcp_slow_start_after_idle",
+    "tcp_tso_rtt_log",
 ];
 
 /// The names that a failing assertion offers.

@@ -92,6 +92,24 @@ pub enum Ecn {
 pub struct Tso {
     /// So many at least, where window and data allow.
     pub min_segments: u32,
+    /// They are more where the smallest RTT is short, as told in units of 2 to this power, us (`tcp_tso_rtt_log`).
+    pub rtt_log: u32,
+}
+
+impl Tso {
+    /// With the rest as Linux has it.
+    pub const fn of(min_segments: u32) -> Tso {
+        Tso { min_segments, rtt_log: 9 }
+    }
+
+    /// Segments of `mss` bytes of such a burst: what 1/1024 s of the pacing rate has, and of the `largest` packet a part that halves
+    /// with each unit of the smallest RTT; the largest where the rate is not known.
+    pub fn segments(self, rate: Option<Rate>, min_rtt: Option<Duration>, mss: u64, largest: u64) -> u64 {
+        let units = min_rtt.map_or(u64::MAX, |rtt| (rtt.0 / 1000) >> self.rtt_log);
+        let near = if units < 32 { largest >> units } else { 0 };
+        let bytes = rate.map_or(largest, |rate| rate.as_bps_f64() as u64 / 8 / 1024 + near);
+        (bytes.min(largest) / mss).max(self.min_segments.into())
+    }
 }
 
 /// A named set of options.
@@ -336,4 +354,28 @@ impl Config {
 /// What of a buffer of so many bytes is window, with this `adv_win_scale`.
 pub(super) fn window_of(bytes: u64, scale: i8) -> u64 {
     if scale > 0 { bytes - (bytes >> scale) } else { bytes >> -scale }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::memory::{BELOW_PLAIN, largest};
+
+    /// The bursts of Linux 6.18 on a TUN device, of segments of 1000 bytes: by `tcp_tso_rtt_log`, smallest RTT and pacing rate.
+    #[test]
+    fn bursts_are_as_long_as_the_kernels() {
+        for (rtt_log, min_rtt_us, rate, segments) in [
+            (9, 100_250, 399_001, 2),
+            (14, 100_160, 398_132, 2),
+            (15, 100_191, 399_234, 8),
+            (9, 2300, 4_825_235, 8),
+            (0, 2300, 4_807_836, 4),
+        ] {
+            let tso = Tso { rtt_log, ..Tso::of(2) };
+            let min_rtt = Some(Duration::from_micros(min_rtt_us));
+            let burst = tso.segments(Some(Rate(8 * rate)), min_rtt, 1000, largest(BELOW_PLAIN));
+            assert_eq!(burst, segments, "{rtt_log}, {min_rtt_us} us, {rate} byte/s");
+        }
+        assert_eq!(Tso::of(2).segments(None, None, 1000, largest(BELOW_PLAIN)), 65, "no rate is known");
+    }
 }

@@ -18,6 +18,11 @@ pub const fn headers(below: u64) -> u64 {
     (below + 128).next_multiple_of(LINE)
 }
 
+/// The most bytes of a packet that is handed over as one (`GSO_LEGACY_MAX_SIZE` less headers).
+pub const fn largest(below: u64) -> u64 {
+    65_536 - 1 - headers(below)
+}
+
 /// What a packet takes whose data lie elsewhere. Its head is of the kernel's cache of small heads, which also fit one that is received
 /// (`GRO_MAX_HEAD_PAD`: a line more than is sent).
 pub const fn overhead(below: u64) -> u64 {

@@ -44,7 +44,7 @@ pub const SYSCTLS: &[Sysctl] = &[
     one("tcp_fastopen", "fast_open", (0, 0xfff), |c, n| c.fast_open = n & 3 == 3),
     one("tcp_frto", "frto", (0, 2), |c, n| c.frto = n != 0),
     one("tcp_max_reordering", "max_reordering", (1, 1000), |c, n| c.max_reordering = n as u32),
-    one("tcp_min_tso_segs", "tso", (1, 64), |c, n| c.tso = Some(Tso { min_segments: n as u32 })),
+    one("tcp_min_tso_segs", "tso", (1, 64), |c, n| c.tso = Some(Tso::of(n as u32))),
     one("tcp_moderate_rcvbuf", "moderate_receive_buffer", FLAG, |c, n| c.moderate_receive_buffer = n != 0),
     one("tcp_no_metrics_save", "no_metrics_save", FLAG, |c, n| c.no_metrics_save = n != 0),
     one("tcp_no_ssthresh_metrics_save", "no_ssthresh_metrics_save", FLAG, |c, n| c.no_ssthresh_metrics_save = n != 0),

@@ -6,14 +6,14 @@
 //! may take far more memory than the buffer has; what it begins to write finds it full then, and it sleeps until a third is free.
 
 use super::super::super::Config;
-use super::super::super::memory::{BELOW_PLAIN, full_segment, headers, overhead};
+use super::super::super::memory::{BELOW_PLAIN, full_segment, largest, overhead};
 use super::Sender;
 use std::collections::VecDeque;
 
 /// What a packet of the queue takes beside its payload.
 const PACKET: u64 = overhead(BELOW_PLAIN);
-/// The largest packet that is handed over as one (`GSO_LEGACY_MAX_SIZE` less headers), bytes.
-const LARGEST: u64 = 65_536 - 1 - headers(BELOW_PLAIN);
+/// The largest packet, bytes.
+const LARGEST: u64 = largest(BELOW_PLAIN);
 /// What the application writes at once: as senders of the live backend do (iperf3 half of that).
 const WRITE: u64 = 256 << 10;
 /// Segments that there is room for in any case (`TCP_INIT_CWND`).

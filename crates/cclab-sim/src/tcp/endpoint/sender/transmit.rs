@@ -1,5 +1,6 @@
 //! The sending half: what may leave now.
 
+use super::super::super::memory::{BELOW_PLAIN, largest};
 use super::super::super::{Recovery, Tso};
 use super::Sender;
 use super::scoreboard::Skip;
@@ -226,18 +227,15 @@ impl Sender {
         out
     }
 
-    /// How many segments the host hands to its interface as one: what a millisecond of the pacing rate has, more on a short
-    /// path, at most half the window and what may leave (Linux `tcp_tso_autosize`, `tcp_cwnd_test`, 64 KB). `None`: they
-    /// wait for an ACK that lets more of them leave.
+    /// How many segments the host hands to its interface as one: at most half the window and what may leave (Linux `tcp_cwnd_test`).
+    /// `None`: they wait for an ACK that lets more of them leave.
     #[inline(never)]
     fn next_burst(&mut self, now: Time, tso: Tso) -> Option<u64> {
-        const LARGEST: u64 = 65_536;
         let (mss, cwnd) = (self.mss(), self.cwnd());
         let percent = if self.law.cwnd() < self.law.ssthresh() / 2 { 200 } else { 120 };
         let own = Rate::of(cwnd.max(self.board.out().bytes) * percent / 100, self.rtt.srtt());
-        let rate = self.pacer.rate().or(own).map_or(0, |rate| rate.as_bps_f64() as u64 / 8);
-        let short = LARGEST.checked_shr(((self.rtt.min_rtt().0 / 1000) >> 9) as u32).unwrap_or(0);
-        let most = (((rate >> 10) + short).min(LARGEST) / mss).max(tso.min_segments.into());
+        let min_rtt = Some(self.rtt.min_rtt()).filter(|&min| min > Duration::ZERO);
+        let most = tso.segments(self.pacer.rate().or(own), min_rtt, mss, largest(BELOW_PLAIN));
         let waiting = self.outbox.waiting(self.window.nxt());
         let (room, usable) = (cwnd.saturating_sub(self.in_flight()), self.window.usable());
         if waiting > mss
