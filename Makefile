@@ -40,7 +40,9 @@ $(CURDIR)/.uv/bin/uv:
 
 # The compiled core, and what an edit to builds it again (pyproject.toml, [tool.uv] cache-keys).
 CORE := python/cclab/_core.abi3.so
-SOURCES := $(shell shopt -s globstar; echo $$(sed -n 's/^    { file = "\(.*\)" },$$/\1/p' pyproject.toml))
+# A pattern A/**/B is B anywhere below A, which neither make's wildcards nor macOS's bash know.
+KEYS := $(shell sed -n 's/^    { file = "\(.*\)" },$$/\1/p' pyproject.toml)
+SOURCES := $(foreach key,$(KEYS),$(if $(findstring /**/,$(key)),$(shell find $(subst /**/, -type f -name ',$(key))'),$(wildcard $(key))))
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # uv does not see that the core is gone, as after `git clean`.

@@ -544,7 +544,7 @@ def test_a_bar_on_a_terminal_and_none_elsewhere(tmp_path):
 
 def test_compare_says_how_long_it_takes_and_has_a_bar_on_a_terminal():
     asked = ["compare", "cubic", "vegas", "--rate", "5 Mbit/s", "--duration", "8 s", "--seeds", "3"]
-    announced = r"15 runs of 5 mixtures; about [\d.]+ (s|min)( on \d+ cores)?\.\r?\n"
+    announced = r"15 runs of 5 mixtures, about [\d.]+ (s|min)( on \d+ cores)?\.\r?\n"
     shown = on_a_terminal([*CLAB, *asked], {})
     assert re.search(announced + r".*cubic and vegas .*of 15 runs, ", shown, re.DOTALL)
     assert re.fullmatch(announced + r"(cubic and vegas: .*\n)*", in_a_process(*asked).stderr)

@@ -211,20 +211,24 @@ def test_what_was_finished_before_it_was_cut_off_is_kept(tmp_path):
 def test_it_says_first_how_long_it_takes_and_at_last_how_long_it_took(made, tmp_path, monkeypatch):
     monkeypatch.setattr(published.context.executors, "cores", lambda: 2)
     (made.folder / "study.toml").write_text(
-        STUDY + 'shorter = "3 runs"\nparts = ["a", "b"]\ncpu_s = { full = 7200, quick = 360 }\n'
+        STUDY + 'shorter = "3 runs"\nparts = ["a", "b"]\ncpu_s = { full = [7200, 360], quick = 360 }\n'
     )
     study, told = published.find("little-one", made.folder.parent), []
     reproduce(study, tmp_path / "out", note=told.append)
-    assert told[:3] == ["Quick version: 3 runs.", "3 runs; about 3 min on 2 cores.", "3 further runs."]
+    assert told[:3] == ["Quick version: 3 runs.", "3 runs, about 3 min on 2 cores.", "3 further runs."]
     of_each = sum(BASE.replace({"duration": "2 s"}).run(seed=seed).engine["cpu_s"] for seed in (1, 2, 3, 1, 2, 3))
-    runs, seconds = re.fullmatch(r"6 runs, (.*) s of CPU time in the simulator\.", told[3]).group(0, 1)
-    assert float(seconds) <= 1 + 10 * of_each, runs
+    told_at_last, *seconds = re.fullmatch(r"6 runs, (.*) \+ (.*) s of CPU time in the simulator\.", told[3]).group(
+        0, 1, 2
+    )
+    assert sum(map(float, seconds)) <= 2 + 10 * of_each, told_at_last
     told.clear()
     reproduce(study, tmp_path / "out", quick=False, note=told.append)
-    assert told[0] == "5 runs; about 60 min on 2 cores."
-    assert study.takes_s(False, ["a", "b"]) == 7200
+    assert told[:2] == [
+        "5 runs, about 60 min on 2 cores; what follows about 3 min.", "5 further runs, about 3 min on 2 cores.",
+    ]  # fmt: skip
+    assert study.takes_s(False, ["a", "b"]) == (7200, 360)
     assert study.takes_s(True, ["a"]) is None  # of less, or of something else
-    assert study.replace({"cpu_s.full": 1}).takes_s(False, ["a", "b"]) is None
+    assert study.replace({"cpu_s.quick": 1}).takes_s(False, ["a", "b"]) is None
 
 
 def test_of_what_was_finished_before_no_time_is_announced_and_all_is_counted(tmp_path, monkeypatch):
@@ -232,10 +236,40 @@ def test_of_what_was_finished_before_no_time_is_announced_and_all_is_counted(tmp
     said = []
     first = context(tmp_path, kept=tmp_path / "runs")
     first.run([(BASE, 1)], lambda result: result.engine["cpu_s"], keep="cpu")
-    then = context(tmp_path, kept=tmp_path / "runs", note=said.append, takes_s=80)
-    found = then.run([(BASE, seed) for seed in (1, 2, 3, 4)], lambda result: result.engine["cpu_s"], keep="cpu")
-    assert said == ["4 runs, 1 of them finished before; about 30 s on 2 cores."]
-    assert then.cpu_s == pytest.approx(sum(found))
+    then = context(tmp_path, kept=tmp_path / "runs", note=said.append, takes_s=(80, 40))
+    for seeds in ((1, 1, 2, 3, 4), (1, 2), range(1, 9)):  # what is asked for twice is run once
+        found = then.run([(BASE, seed) for seed in seeds], lambda result: result.engine["cpu_s"], keep="cpu")
+    assert said == [
+        "4 runs, 1 of them finished before; 3 to do, about 30 s on 2 cores; what follows about 20 s.",
+        "2 further runs, 2 of them finished before.",
+        "8 further runs, 4 of them finished before; 4 to do.",  # nothing is recorded of a third call
+    ]
+    assert (then.distinct, len(then.runs)) == (14, 15)
+    assert then.cpu_s[2] == pytest.approx(sum(found))
+
+
+def test_the_time_of_a_later_call_is_announced_where_the_first_was_finished_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(published.context.executors, "cores", lambda: 2)
+    context(tmp_path, kept=tmp_path / "runs").run([(BASE, 1)], goodput, keep="1")
+    said = []
+    again = context(tmp_path, kept=tmp_path / "runs", note=said.append, takes_s=(80, 40))
+    for seeds in ((1,), (2, 3)):
+        again.run([(BASE, seed) for seed in seeds], goodput, keep="1")
+    assert said == ["1 runs, 1 of them finished before.", "2 further runs, about 20 s on 2 cores."]
+
+
+def goodput(result):
+    return result.flows["goodput_bps"][0]
+
+
+def test_what_the_quick_version_leaves_out_is_said_of_the_parts_that_are_run(made):
+    (made.folder / "study.toml").write_text(STUDY + 'parts = ["a", "b"]\n')
+    study = published.find("little-one", made.folder.parent)
+    assert study.shorter(study.parts()).endswith("; every part is here")
+    assert study.shorter(study.parts(["a"])) == "fewer points and replications than the full study"
+    for slug in ("agreement", "linux"):  # whose quick versions ask no kernel, whatever is chosen
+        study = published.find(slug)
+        assert "every part" not in study.shorter(study.parts())
 
 
 def test_a_foreign_folder_is_left_alone(made, tmp_path):

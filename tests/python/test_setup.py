@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TOOLS = ("bash", "cut", "head", "make", "printf", "sed", "sort", "touch")
+TOOLS = ("bash", "cut", "find", "head", "make", "printf", "sed", "sort", "touch")
+# macOS's: `**` is `*` there.
+BASH_3 = """
+shopt() {{ echo "shopt: $2: invalid shell option name" >&2; return 1; }}
+export -f shopt
+exec {bash} "$@"
+"""
 pytestmark = pytest.mark.skipif(any(shutil.which(tool) is None for tool in TOOLS), reason="there is no make")
 
 
@@ -25,6 +31,8 @@ def clone(tmp_path):
     (tmp_path / "bin").mkdir()
     for tool in TOOLS:
         (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))
+    (tmp_path / "bin/bash").unlink()
+    stand_in(tmp_path, "bash", BASH_3.format(bash=shutil.which("bash")))
     stand_in(tmp_path, "uv", "exit 1")
     stand_in(tmp_path, "cargo", "echo cargo 1.100.0 '(0123abcd 2030-01-01)'")
     stand_in(tmp_path, "cc", "")
@@ -32,7 +40,7 @@ def clone(tmp_path):
 
 
 def stand_in(clone, name, does):
-    (clone / "bin" / name).write_text(f"#!{clone}/bin/bash\n{does}\n")
+    (clone / "bin" / name).write_text(f"#!{shutil.which('bash')}\n{does}\n")
     (clone / "bin" / name).chmod(0o755)
 
 

@@ -493,6 +493,36 @@ def test_an_expected_time_comes_from_the_beginnings_of_runs(base, tmp_path):
     assert study.left(tmp_path / "store")[0] == 0
 
 
+def test_an_expected_time_does_not_count_what_else_the_machine_does(base, monkeypatch):
+    study = cclab.Study(base).replicate(100)
+    run = cclab.backends.run
+
+    def late(*given):
+        time.sleep(0.5)  # the processor is somebody else's
+        return run(*given)
+
+    monkeypatch.setattr("cclab.backends.run", late)
+    assert study.left()[1] < 100 * 0.25
+
+
+def test_points_with_the_same_scenario_are_not_told_as_finished(base, tmp_path, cli):
+    study = cclab.Study(base).vary(
+        {"of": {"1": {"duration": "1 s"}, "2": {"duration": "1 s"}, "3": {"duration": "2 s"}}}
+    )
+    file = write(tmp_path / "study.toml", study.replicate(2).to_toml())
+
+    def told():
+        said = cli("sweep", file, "--out", tmp_path / "store", "--dry-run")[1]
+        return {line[:60].strip(): line.split()[-1] for line in said.splitlines() if line[-1:].isdigit()}
+
+    same = "the same as others, of points with the same scenario"
+    assert {"runs": "6", same: "2", "finished or failed earlier": "0", "to run": "4"}.items() <= told().items()
+    err = cli("sweep", file, "--out", tmp_path / "store")[2]
+    assert "4 of 4 runs are finished" in err
+    assert "2 more are the same as others, of points with the same scenario, and are run once." in err
+    assert {"runs": "6", same: "2", "finished or failed earlier": "4", "to run": "0"}.items() <= told().items()
+
+
 # The store.
 
 

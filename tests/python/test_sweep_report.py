@@ -38,11 +38,22 @@ def test_a_page_with_every_point_and_figure(swept):
     assert "– (0 of 3)" not in text  # of a flow that a point does not have
 
 
+def test_a_column_that_no_run_has_is_named(tmp_path, small):
+    chain = {"topology": "chain", "hops": 2, "wireless": {"profile": "ns2-2M"}}
+    air = cclab.Scenario(duration="1 s", network=chain, flows=[cclab.Flow(cc="reno")], record={"samples": "off"})
+    for scenario, told in ((air, True), (small, False)):
+        place = tmp_path / str(told)
+        cclab.Study(scenario).replicate(2).run(out=place)
+        said = re.search(r"Of no run is there a figure of: (.*?)\.", write_report(place).read_text())
+        assert (said is not None) == told
+        assert not told or "Utilisation (%)" in said[1]
+
+
 def test_figures_are_those_of_the_tables(swept):
     study, _ = swept
     frame, metrics, link = page_of.per_run(study)
     assert (frame.height, link) == (18, "bottleneck")
-    columns, rows = page_of.table(frame, study.parameters, metrics)
+    columns, rows, _ = page_of.table(frame, study.parameters, metrics)
     assert len(rows) == 6
     runs = study.table("flows").filter(pl.col("network.queue.limit") == "5 packets", pl.col("flows.0.cc") == "cubic")
     work = pl.col("delivered_bytes").sum() * 8e-6 / (2.0 - pl.col("start_s").min())  # they start within a while

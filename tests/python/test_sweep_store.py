@@ -206,14 +206,19 @@ def test_a_store_of_parquet_files_is_told(cli, study, tmp_path):
             cclab.load(tmp_path)
 
 
-def test_a_sweep_that_was_stopped_before_it_began_begins(study, tmp_path):
-    (tmp_path / FILE).touch()
-    with pytest.raises(cclab.ResultError, match="holds no study: its sweep was stopped before it began, or the file"):
-        cclab.load(tmp_path)
-    Writer(tmp_path).close()
-    with pytest.raises(cclab.ResultError, match="holds no study: its sweep was stopped before it began, or the file"):
-        cclab.load(tmp_path)
-    assert study.run(tmp_path).status()["finished"] == 10
+def test_a_sweep_that_was_stopped_before_it_began_begins(study, tmp_path, cli):
+    place = tmp_path / "store"
+    place.mkdir()
+    for write_nothing in ((place / FILE).touch, lambda: Writer(place).close()):
+        write_nothing()
+        with pytest.raises(
+            cclab.ResultError, match=r"holds no study: its sweep was .*; the sweep started again begins"
+        ):
+            cclab.load(place)
+        for command in (("plot", place), ("report", place), ("compare", place, place), ("query", place, "SELECT 1")):
+            status, _, err = cli(*command)
+            assert (status, err.count("the sweep started again begins it")) == (2, 1), (command, err)
+    assert study.run(place).status()["finished"] == 10
 
 
 # Claims.

@@ -224,7 +224,7 @@ def test_a_comparison_of_laws_that_is_stopped_says_what_is_kept(processes, tmp_p
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
     going = processes(*CLAB, *asked, *(["--out", out] if keep else []), **pipes)
     announced = going.stderr.readline()
-    assert announced.startswith(b"500 runs of 5 mixtures; about ")
+    assert announced.startswith(b"500 runs of 5 mixtures, about ")
     if keep:
         until(lambda: len(finished(out / "runs")) >= 2, going)
     going.send_signal(wanted)

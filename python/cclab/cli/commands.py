@@ -302,7 +302,8 @@ def reproduce(
 ) -> None:
     """Run the published experiment STUDY again and put its numbers beside ours.
 
-    It says first how many runs that is and about how long they take on this machine's cores.
+    It says first how many runs are to do and about how long they take on this machine's cores, and again where others
+    follow from what they found.
     """
     _reproduce(study, quick, out, force, parts, changes)
 

@@ -112,12 +112,12 @@ def _laws(a: str, b: str, given: dict[str, Any]) -> None:
     with _stopping(runs):
         try:
             study = question.study()
-            todo, seconds = study.left(runs)
+            distinct, todo, seconds = study._left(runs)
         except (ScenarioError, StudyError) as error:
             raise _by_option(error) from None
         workers = min(executors.cores(), todo)
         rest = on_cores(seconds / workers, workers) if todo else ""
-        console.note(expected(f"{len(study)} runs of {len(question.mixes())} mixtures", len(study) - todo, rest))
+        console.note(expected(f"{distinct:,} runs of {len(question.mixes())} mixtures", distinct, todo, rest))
         with Display(f"{a} and {b}") as progress:
             answer = versus.ask(question, runs, progress=progress)
         if place is not None:

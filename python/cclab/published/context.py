@@ -15,7 +15,7 @@ from cclab.errors import RunError
 from cclab.results import Result
 from cclab.scenario import Scenario
 from cclab.sweep import executors
-from cclab.sweep.display import expected, on_cores
+from cclab.sweep.display import duration, expected, on_cores
 from cclab.sweep.job import Job, Outcome, core_digest
 from cclab.sweep.pack import Row
 from cclab.sweep.plan import point, work
@@ -41,9 +41,9 @@ class Context:
         parts: The parts wanted, of those that `study.toml` lists; all of them unless some were chosen.
         kept: A store for what is finished, so that a study that was cut off goes on; `None` keeps nothing.
         note: Called with a remark for the person who waits.
-        takes_s: CPU time of all its runs, as recorded of this version; `None` where it is not known.
-        runs: What was run, filled in by `run`.
-        cpu_s: CPU time of what was simulated, likewise, with what was finished before.
+        takes_s: CPU time of the runs of each call of `run`, as recorded of this version; `None` where it is not known.
+        runs: What was asked for, filled in by `run`; equal ones are run once.
+        cpu_s: CPU time of what was simulated in each call, likewise, with what was finished before.
         measured: Whether a kernel was asked, likewise.
     """
 
@@ -55,9 +55,9 @@ class Context:
     parts: Sequence[str] = ()
     kept: Path | None = None
     note: Callable[[str], None] = lambda _: None
-    takes_s: float | None = None
+    takes_s: Sequence[float] | None = None
     runs: list[tuple[Scenario, int]] = field(default_factory=list)
-    cpu_s: float = 0.0
+    cpu_s: list[float] = field(default_factory=list)
     measured: bool = False
     _before: list[tuple[float, int]] = field(default_factory=list)  # work and runs of each earlier call
 
@@ -143,9 +143,13 @@ class Context:
                     break
         if self.kept is not None and (missing := {run.key for run in runs} - values.keys() - {run.key for run in todo}):
             values |= {key: json.loads(data) for key, data in Store(self.kept).data(missing).items()}
-        if backend != "live":
-            self.cpu_s += sum(cpu_s.get(run.key, 0.0) for run in runs)
+        self.cpu_s.append(0.0 if backend == "live" else sum(cpu_s.get(run.key, 0.0) for run in runs))
         return [values.get(run.key) for run in asked]
+
+    @property
+    def distinct(self) -> int:
+        """How many runs that was: in each call equal ones are one."""
+        return sum(n for _, n in self._before)
 
     def _with_earlier(self, runs: list[Run], works: list[float]) -> Callable[[Progress], None]:
         """Tells how far this call and those before it are: one bar for all of them."""
@@ -160,16 +164,22 @@ class Context:
         return report
 
     def _expected(self, runner: Runner, runs: list[Run], works: list[float], backend: str, workers: int | None) -> str:
-        """How many runs are left and how long they take: as recorded of all calls, or, if long, by a look."""
-        todo, workers, further = runner.todo(retry_failed=True), workers or executors.cores(), len(self._before) > 1
-        told, before = f"{len(runs):,} {'further ' if further else ''}runs", len(runs) - len(todo)
-        if not todo or backend == "live":
-            return expected(told, before, f" ({backend}), {workers} at once" if todo else "")
-        if self.takes_s is None:
+        """How many runs of this call are to do and how long they take: as recorded of it, or, if long, by a look."""
+        todo, workers, call = runner.todo(retry_failed=True), workers or executors.cores(), len(self._before) - 1
+        told, rest = f"{len(runs):,} {'further ' if call else ''}runs", ""
+        if not todo:
+            pass
+        elif backend == "live":
+            rest = f" ({backend}), {workers} at once"
+        elif self.takes_s is None:
             seconds = runner.probe(todo, _WATCHED) / workers
-            return expected(told, before, on_cores(seconds, workers) if seconds >= _LONG else "")
-        left = sum(works[run.point] for run in todo) / sum(works[run.point] for run in runs)
-        return expected(told, before, "" if further else on_cores(self.takes_s * left / workers, workers))
+            rest = on_cores(seconds, workers) if seconds >= _LONG else ""
+        elif self.takes_s[call:]:
+            left = sum(works[run.point] for run in todo) / sum(works[run.point] for run in runs)
+            rest = on_cores(self.takes_s[call] * left / workers, workers)
+            if later := sum(self.takes_s[call + 1 :]):
+                rest += f"; what follows {duration(later / workers)}"
+        return expected(told, len(runs), len(todo), rest)
 
 
 def _runs(listed: list[tuple[Scenario, int]], scenarios: list[Scenario], backend: str, keep: str) -> list[Run]:

@@ -58,15 +58,22 @@ class Published:
         """Where it was published."""
         return str(self.about["source"])
 
-    @property
-    def shorter(self) -> str:
-        """What its quick version leaves out."""
-        return str(self.about.get("shorter", "fewer points and replications than the full study; every part is here"))
+    def shorter(self, parts: Sequence[str]) -> str:
+        """What the quick version of these parts leaves out."""
+        if (told := self.about.get("shorter")) is not None:
+            return str(told)
+        whole = tuple(parts) == self.parts()
+        return "fewer points and replications than the full study" + ("; every part is here" if whole else "")
 
-    def takes_s(self, quick: bool, parts: Sequence[str]) -> float | None:
-        """CPU time of its runs as its `study.toml` has it; `None` of a part of it, or with other values in it."""
+    def takes_s(self, quick: bool, parts: Sequence[str]) -> tuple[float, ...] | None:
+        """CPU time of the runs of each call of `Context.run` as its `study.toml` has it, a number where there is one.
+
+        `None` of a part of it, or with other values in it.
+        """
         seconds = self.about.get("cpu_s", {}).get("quick" if quick else "full")
-        return None if seconds is None or self.changes or tuple(parts) != self.parts() else float(seconds)
+        if seconds is None or self.changes or tuple(parts) != self.parts():
+            return None
+        return tuple(map(float, seconds)) if isinstance(seconds, list) else (float(seconds),)
 
     def entry(self) -> dict[str, Any]:
         """Like an entry of the registry: `name`, `summary`, `source`, `question`."""

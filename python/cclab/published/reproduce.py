@@ -75,11 +75,12 @@ def reproduce(
     about = {"study": study.slug, "key": key}
     with folders.whole_folder(place, SCHEMA, about, derived=(PAGE,)) as folder:
         if quick:
-            note(f"Quick version: {study.shorter}.")
+            note(f"Quick version: {study.shorter(parts)}.")
         takes_s = study.takes_s(quick, parts)
         context = Context(study.folder, study.about, quick, folder, progress, parts, runs_of(place), note, takes_s)
         findings = study.analysis().run(context)
-        note(f"{len(context.runs):,} runs, {context.cpu_s:.0f} s of CPU time in the simulator.")
+        seconds = " + ".join(f"{of_call:.0f}" for of_call in context.cpu_s) or "0"
+        note(f"{context.distinct:,} runs, {seconds} s of CPU time in the simulator.")
         findings.comparisons = told_apart(findings.comparisons)
         found = _found(study, findings, context)
         _write(folder, findings, found)
@@ -182,7 +183,7 @@ def _found(study: Published, findings: Findings, context: Context) -> dict[str, 
         "question": study.question,
         "source": study.source,
         "quick": context.quick,
-        "shorter": study.shorter,
+        "shorter": study.shorter(context.parts),
         "changes": study.changes,
         "parts": list(context.parts),
         "summary": findings.summary,

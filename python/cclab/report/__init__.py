@@ -183,7 +183,7 @@ def _sweep_page(folder: Path) -> str:
     if not status["finished"]:
         raise ResultError(f"{folder}: no run of this sweep is finished, so there is nothing to show")
     frame, metrics, link = sweep.per_run(study)
-    columns, rows = sweep.table(frame, study.parameters, metrics)
+    columns, rows, left_out = sweep.table(frame, study.parameters, metrics)
     if sweep.COMPLETION in metrics:
         for heading, cells in reversed(sweep.completion(study)):
             place = columns.index(f"|{sweep.COMPLETION.label}") + 1
@@ -204,7 +204,7 @@ def _sweep_page(folder: Path) -> str:
         "sweep.html.j2",
         title=study.name, status=status, seeds=study.seeds, parameters=study.parameters, link=link, columns=columns,
         rows=rows, figures=figures, failures=failures, identical=study.identical(), early=sweep.early(study),
-        lacking=registry.lacking(laws), definitions=sweep.definitions(study), again=again,
+        left_out=left_out, lacking=registry.lacking(laws), definitions=sweep.definitions(study), again=again,
         points_uri=_data_uri(_csv([[c.removeprefix("|") for c in columns], *rows]), "text/csv"), runs_uri=runs_uri,
         versions=study.versions, how=_HOW.get(study.backend, study.backend), live=study.backend == "live",
     )  # fmt: skip

@@ -77,11 +77,14 @@ def completion(study: Study) -> list[tuple[str, dict[Any, str]]]:
     return made
 
 
-def table(frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric]) -> tuple[list[str], list[list[str]]]:
-    """Headings, those of numbers begin with | and rows of the table of all points, without what the air has not."""
+def table(
+    frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric]
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """Headings, those of numbers begin with |, and rows of the table of all points; and what of it no run has."""
     known = {c for c in frame.columns if frame[c].dtype.is_numeric() and frame[c].fill_null(math.nan).is_finite().any()}
     told = known | {COMPLETION.column}  # of transfers none of which ended, too
-    metrics = [metric for metric in metrics if "goodput" in metric.column or metric.column in told]
+    lacking = [m.label for m in metrics if "goodput" not in m.column and m.column not in told]
+    metrics = [metric for metric in metrics if metric.label not in lacking]
     points = frame.select(parameters).unique(maintain_order=True)
     made = points if parameters else pl.DataFrame({"Point": ["the scenario"]})
     for metric in metrics:
@@ -93,7 +96,8 @@ def table(frame: pl.DataFrame, parameters: list[str], metrics: Sequence[Metric])
             pl.Series(metric.label, ["–" if alone and not e.n else e.brief(metric.scale, 4) for e in of])
         )
     numbers = {metric.label for metric in metrics}
-    return ["|" * (c in numbers) + c for c in made.columns], [[str(cell) for cell in row] for row in made.rows()]
+    columns = ["|" * (c in numbers) + c for c in made.columns]
+    return columns, [[str(cell) for cell in row] for row in made.rows()], lacking
 
 
 def charts(

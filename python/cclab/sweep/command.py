@@ -65,8 +65,8 @@ def _again(source: Path, place: Path) -> str:
 def dry_run(source: Path, place: Path, workers: int | None, retry_failed: bool) -> None:
     """Check a study and print how many runs it is and how long they will take; nothing is written."""
     study = Study.load(source)
-    todo, seconds = study.left(place, retry_failed=retry_failed)
-    show(estimate_table(study, todo, seconds, workers or executors.cores()))
+    distinct, todo, seconds = study._left(place, retry_failed=retry_failed)
+    show(estimate_table(study, distinct, todo, seconds, workers or executors.cores()))
     if todo and (certain := study.certain()):
         n = len(study.seeds)
         note(f"At {certain:,} points or more nothing is left to chance: all {n} runs will be the same. {CURE}.")

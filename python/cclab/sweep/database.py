@@ -58,10 +58,13 @@ def damaged(file: Path, what: str) -> Damaged:
 
 
 class NotBegun(Damaged):
-    """Its sweep was stopped while it was made."""
+    """Nothing of a sweep is in it yet."""
 
     def __init__(self, file: Path) -> None:
-        super().__init__(f"{file}: its sweep was stopped before it had begun; the same command begins it")
+        super().__init__(
+            f"{file}: holds no study: its sweep was stopped before it had begun, or the file was cut off; "
+            "the sweep started again begins it"
+        )
 
 
 @contextlib.contextmanager

@@ -78,14 +78,16 @@ def kept(study: Study) -> str:
     return f"{status['finished']:,} of {status['runs']:,} runs are finished and kept."
 
 
-def expected(what: str, before: int, rest: str) -> str:
-    """What is about to run, how much of it is there already, and what is to be said of the rest."""
-    return f"{what}, {before:,} of them finished before{rest}." if before else f"{what}{rest}."
+def expected(what: str, runs: int, todo: int, rest: str) -> str:
+    """What there is to run, how much of it is still to do, and what is to be said of that."""
+    if todo == runs:
+        return f"{what}{rest}."
+    return f"{what}, {runs - todo:,} of them finished before" + (f"; {todo:,} to do{rest}." if todo else ".")
 
 
 def on_cores(seconds: float, workers: int) -> str:
     """How long something is expected to take."""
-    return f"; {duration(seconds)} on {workers} cores" if workers > 1 else f"; {duration(seconds)}"
+    return f", {duration(seconds)} on {workers} cores" if workers > 1 else f", {duration(seconds)}"
 
 
 def said(at: Progress) -> str:
@@ -117,6 +119,8 @@ def ending(study: Study, seconds: float) -> list[str]:
     """What came of it, in lines; errors with how often they occurred."""
     status = study.status()
     lines = [f"{status['finished']:,} of {status['runs']:,} runs are finished, {seconds:.1f} s."]
+    if equal := len(study) - status["runs"]:
+        lines.append(f"{equal:,} more are the same as others, of points with the same scenario, and are run once.")
     if same := study.identical():
         lines.append(
             f"At {same:,} of {status['points']:,} points all runs are the same to the last bit: nothing is left to "
@@ -139,16 +143,18 @@ def ending(study: Study, seconds: float) -> list[str]:
     return lines
 
 
-def estimate_table(study: Study, todo: int, seconds: float, workers: int) -> Any:
+def estimate_table(study: Study, distinct: int, todo: int, seconds: float, workers: int) -> Any:
     """What a sweep would do and how long it would take."""
     from cclab.console import table
 
     made = table(f"{study.name}: what would run", "", "|")
+    equal = len(study) - distinct
     for what, figure in (
         ("points", number(len(study) // len(study.seeds))),
         ("replications", number(len(study.seeds))),
         ("runs", number(len(study))),
-        ("finished or failed earlier", number(len(study) - todo)),
+        *([("the same as others, of points with the same scenario", number(equal))] if equal else []),
+        ("finished or failed earlier", number(distinct - todo)),
         ("to run", number(todo)),
         ("workers", number(workers)),
         ("expected time of one worker", duration(seconds)),

@@ -120,6 +120,11 @@ class Plan:
             [hashlib.sha256(f"{point} {seed}".encode()).hexdigest() for seed in self.seeds] for point in self.points
         ]
 
+    @property
+    def distinct(self) -> int:
+        """How many runs it has; those of points with the same scenario are the same."""
+        return len(set(self.points)) * len(self.seeds)
+
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -300,6 +300,11 @@ class Study:
         Raises:
             StudyError: a scenario cannot be.
         """
+        _, todo, seconds = self._left(place, retry_failed=retry_failed)
+        return todo, seconds
+
+    def _left(self, place: str | Path | None = None, *, retry_failed: bool = False) -> tuple[int, int, float]:
+        """The same after how many runs there are, of which equal ones are one."""
         from cclab.sweep.run import Sweep
         from cclab.sweep.store import Log, Store, is_store
 
@@ -307,7 +312,7 @@ class Study:
         plan, _ = self._planned(place, retry_failed)
         sweep = Sweep(self._design, plan, Store(place).log() if place is not None and is_store(place) else Log())
         todo = sweep.todo(retry_failed)
-        return len(todo), sweep.probe(todo)
+        return plan.distinct, len(todo), sweep.probe(todo)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -317,6 +322,7 @@ class Study:
             StudyError: the file is no study.
             ResultError: the folder is no store.
         """
+        from cclab.sweep.database import NotBegun
         from cclab.sweep.file import read
         from cclab.sweep.store import Store
 
@@ -326,9 +332,7 @@ class Study:
         store = Store(path)
         about = store.study()
         if about is None:
-            raise ResultError(
-                f"{store.file}: holds no study: its sweep was stopped before it began, or the file was cut off"
-            )
+            raise NotBegun(store.file)
         study = cls._of(Design.from_json(about["design"]))
         study._kept = (store, Plan(**about["plan"]))
         return study
