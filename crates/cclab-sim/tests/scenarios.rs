@@ -966,6 +966,7 @@ fn all_mistakes_come_at_once() {
 
 #[test]
 fn text_that_is_not_toml_says_where() {
+    let deep = vec!["a"; 200].join(".");
     for (text, expected) in [
         ("name = \"a\"\nduration = 5 s\n", "line 2, column 12: "),
         ("[network\n", "line 1, column 9: "),
@@ -985,6 +986,12 @@ fn text_that_is_not_toml_says_where() {
         ),
         ("seed = 2026-11-21", "seed: 2026-11-21 is a date; a scenario has none"),
         ("[network]\nduplicate = nan", "network.duplicate: NaN is not a finite number"),
+        (&format!("# {deep}\n{deep} = 1\nseed = 1\n"), "line 2, column 1: recursion limit: too many names in a key"),
+        (
+            &format!("seed = 1\r\n\r\n[ {deep} ]\r\nx = 1\r\n"),
+            "line 3, column 3: recursion limit: too many names in a key",
+        ),
+        (&format!("x = [\n  1, {{ 'µ' = 2, \"a b\".{deep} = [\n3] }}\n]\n"), "line 2, column 17: recursion limit: too"),
     ] {
         let error = Scenario::from_toml(text).expect_err("it is bad").to_string();
         assert!(

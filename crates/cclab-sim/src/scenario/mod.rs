@@ -330,7 +330,8 @@ fn to_json(path: &str, value: toml::Value, mistakes: &Mistakes) -> Json {
 /// Where the text stops being TOML: `line 3, column 7`; of a whole number that TOML has no room for, its
 /// field too, where that is on its line.
 fn not_toml(text: &str, error: &toml::de::Error) -> Mistake {
-    let span = error.span().unwrap_or(text.len()..text.len());
+    let deep = if error.span().is_none() { deep_key(text) } else { None };
+    let span = error.span().unwrap_or_else(|| deep.map_or(text.len()..text.len(), |at| at..at));
     let before = text.get(..span.start).unwrap_or(text);
     let line = before.rsplit('\n').next().unwrap_or_default();
     let place = format!("line {}, column {}", before.matches('\n').count() + 1, line.chars().count() + 1);
@@ -341,6 +342,21 @@ fn not_toml(text: &str, error: &toml::de::Error) -> Mistake {
             field: key.map_or_else(|| place.clone(), |key| format!("{place}, {key}")),
             message: format!("{number} is too large; a whole number in TOML is at most {}", i64::MAX),
         },
+        None if deep.is_some() => {
+            Mistake { field: place, message: format!("{}: too many names in a key", error.message()) }
+        }
         None => Mistake { field: place, message: error.message().into() },
     }
+}
+
+/// Where a key begins that has more names than the parser takes, which does not tell where. What stands between the signs that may
+/// stand around a key is tried as one.
+fn deep_key(text: &str) -> Option<usize> {
+    let mut next = 0;
+    text.split(['\n', '=', ',', '{', '}', '[', ']']).find_map(|part| {
+        let start = next + part.len() - part.trim_start().len();
+        next += part.len() + 1;
+        let alone = format!("{} = 0", part.trim()).parse::<toml::Table>();
+        alone.is_err_and(|e| e.span().is_none()).then_some(start)
+    })
 }
