@@ -7,8 +7,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -496,7 +496,8 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 _NAME = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s."'][^.]*)"""
 
 
-def names_on(path: str) -> list[str]:
+@lru_cache(1024)  # a sweep asks for few, of each of its points
+def names_on(path: str) -> tuple[str, ...]:
     """The names on a dotted path, which is a dotted key of TOML or one whose names are not quoted.
 
     Raises:
@@ -510,14 +511,14 @@ def names_on(path: str) -> list[str]:
         if not re.fullmatch(rf"\s*{_NAME}\s*(?:\.\s*{_NAME}\s*)*", path):
             raise ValueError
         names = [name.strip() for name in re.findall(_NAME, path)]
-        return [str(tomllib.loads(f"v = {name}")["v"]) if name[0] in "\"'" else name for name in names]
+        return tuple(str(tomllib.loads(f"v = {name}")["v"]) if name[0] in "\"'" else name for name in names)
     except ValueError:
         raise ScenarioError(
             f"{path!r} is not a path of names and numbers with dots between them; write e.g. network.rtt"
         ) from None
 
 
-def _assign(table: Any, path: list[str], value: Any, whole: str) -> None:
+def _assign(table: Any, path: Sequence[str], value: Any, whole: str) -> None:
     head, *rest = path
     if isinstance(table, list):
         if head != "*" and not (head.isdecimal() and int(head) < len(table)):

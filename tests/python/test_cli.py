@@ -374,7 +374,7 @@ def test_fields_are_set_on_the_command_line(cli, tmp_path):
     ],
 )
 def test_paths_are_keys_of_toml_or_names_without_quotes(key, names):
-    assert names_on(key) == names
+    assert list(names_on(key)) == names
     assert list(_changes(None, None, (f"{key}= 3 = 3",)).items()) == [(key.strip(), "3 = 3")]
 
 

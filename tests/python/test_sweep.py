@@ -705,6 +705,30 @@ def test_sweep_and_query(cli, folder):
     assert json.loads(out) == [{"fct_s": None, "seed": 1}]
 
 
+def test_a_sweep_says_how_far_it_is_with_its_checks(cli, folder, study, monkeypatch):
+    monkeypatch.setattr("cclab.sweep.plan._TICK", -1.0)
+    monkeypatch.setattr("cclab.sweep.display._FIRST", -1.0)
+    told: list[Progress] = []
+    study.left(progress=told.append)
+    assert [at.checked for at in told] == [pytest.approx(k / 6) for k in range(6)]
+    assert {(at.runs, at.finished, at.share) for at in told} == {(12, 0, 0.0)}
+    for more in (("--dry-run",), ()):
+        assert ": 0 % of the points checked" in cli("sweep", folder / "study.toml", "--out", folder / "s", *more)[2]
+
+
+def test_many_values_cost_in_proportion(base):
+    """Four times as many take four times as long, not sixteen times."""
+
+    def seconds(n: int) -> float:
+        values = [f"{i} us" for i in range(1, n + 1)]
+        start = time.process_time()
+        cclab.Study(base).vary({"network.rtt": values})
+        return time.process_time() - start
+
+    few, many = (min(seconds(n) for _ in range(2)) for n in (5_000, 20_000))
+    assert many < 8 * few, (few, many)
+
+
 def test_query_says_what_there_is(cli, run, result, tmp_path):
     for sql, said in (
         ("SELECT * FROM flow", "relation 'flow' was not found; there is runs, flows, links, failures, timings"),

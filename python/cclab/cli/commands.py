@@ -50,7 +50,7 @@ def _changes(ctx: click.Context, param: click.Parameter, given: tuple[str, ...])
         path, value = _parted(text)
         if not path:
             raise click.BadParameter(f"{text!r} is not PATH=VALUE, e.g. network.rtt=100ms", ctx, param)
-        names = tuple(names_on(path))
+        names = names_on(path)
         if names in known:
             raise click.BadParameter(f"{path} is there twice", ctx, param)
         known.add(names)

@@ -65,7 +65,8 @@ def _again(source: Path, place: Path) -> str:
 def dry_run(source: Path, place: Path, workers: int | None, retry_failed: bool) -> None:
     """Check a study and print how many runs it is and how long they will take; nothing is written."""
     study = Study.load(source)
-    distinct, todo, seconds = study._left(place, retry_failed=retry_failed)
+    with Display(study.name) as display:
+        distinct, todo, seconds = study._left(place, retry_failed=retry_failed, progress=display)
     show(estimate_table(study, distinct, todo, seconds, workers or executors.cores()))
     if todo and (certain := study.certain()):
         n = len(study.seeds)

@@ -92,6 +92,8 @@ def on_cores(seconds: float, workers: int) -> str:
 
 def said(at: Progress) -> str:
     """How far it is, in words."""
+    if at.checked is not None:
+        return f"{percent(at.checked)} of the points checked"
     words = f"{at.finished:,} of {at.runs:,} runs, {percent(at.share)}"
     if at.failed:
         words += f", {at.failed:,} failed"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from cclab import laws
@@ -17,6 +20,7 @@ from cclab.scenario import Scenario, changed, programs
 LAYOUT = 1  # of what a run's row holds; another number makes all keys new
 _OF_CAPTURES = ("packets", "point", "snaplen")
 _SHOWN = 12  # mistakes; beyond that they are counted
+_TICK = 0.5  # seconds between two reports
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class Design:
         if self.keep == "summary" and isinstance(record, dict):
             kept = {name: value for name, value in record.items() if name not in _OF_CAPTURES}
             data["record"] = {**kept, "samples": "off"}
-        return Scenario.from_dict(data)
+        return Scenario._of(data, Path())  # plain already
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -137,12 +141,13 @@ def identity(design: Design, core: str) -> str:
     return _hash([LAYOUT, told, core, written, *_programs(told, design.backend)])
 
 
-def make(design: Design, core: str) -> Plan:
+def make(design: Design, core: str, report: Callable[[float], None] = lambda _: None) -> Plan:
     """Check every point and give every run its key.
 
     Args:
         design: What to run.
         core: Hash of the compiled core.
+        report: Called now and then with the share of the points that are checked.
 
     Raises:
         StudyError: the scenarios of some points cannot be; each mistake once, with the points that have it.
@@ -152,7 +157,11 @@ def make(design: Design, core: str) -> Plan:
     works: list[float] = []
     named: set[str] = set()
     mistakes: dict[str, list[str]] = {}
-    for parameters, changes in design.points():
+    total, told = math.prod(len(axis.values) for axis in design.axes), time.monotonic()
+    for number, (parameters, changes) in enumerate(design.points()):
+        if time.monotonic() - told > _TICK:
+            told = time.monotonic()
+            report(number / total)
         try:
             scenario = design.scenario_at(changes)
         except ScenarioError as error:

@@ -54,6 +54,7 @@ class Progress:
         failed: Those that failed, earlier ones included.
         share: Work done over all work, 0 to 1, by what is simulated and not by the number of runs.
         remaining_s: Time that the rest will take at the pace so far, in seconds; `None` while nothing is known.
+        checked: The share of the points that are checked, before anything runs; then `None`.
     """
 
     runs: int
@@ -61,6 +62,7 @@ class Progress:
     failed: int
     share: float
     remaining_s: float | None
+    checked: float | None = None
 
 
 class Costs:

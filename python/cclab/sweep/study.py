@@ -260,7 +260,7 @@ class Study:
         with contextlib.ExitStack() as if_it_fails:
             if folder:
                 if_it_fails.enter_context(folder)
-            plan, current = self._planned(place, retry_failed)
+            plan, current = self._planned(place, retry_failed, progress)
             with contextlib.closing(Writer(place)) as writer:
                 if not current:
                     about = {"design": self._design.to_json(), "plan": plan.to_json(), "versions": versions()}
@@ -272,10 +272,12 @@ class Study:
         study._kept, study._folder = (Store(place), plan), folder
         return study
 
-    def _planned(self, place: Path | None, retry_failed: bool) -> tuple[Plan, bool]:
+    def _planned(
+        self, place: Path | None, retry_failed: bool, progress: Callable[[Progress], None] | None
+    ) -> tuple[Plan, bool]:
         """Every point checked, every run with its key; and whether the store in `place` has this very plan."""
         from cclab.sweep.job import core_digest
-        from cclab.sweep.run import Sweep
+        from cclab.sweep.run import Progress, Sweep
         from cclab.sweep.store import Store, is_store
 
         if len(self) > _MOST_RUNS:
@@ -290,26 +292,44 @@ class Study:
                 sweep = Sweep(self._design, plan, store.log())
                 if not sweep.todo(retry_failed):
                     return plan, True  # a law that is not there is not missed where nothing is left to run
-        return planning.make(self._design, core_digest()), False
 
-    def left(self, place: str | Path | None = None, *, retry_failed: bool = False) -> tuple[int, float]:
+        def report(checked: float) -> None:
+            if progress:
+                progress(Progress(len(self), 0, 0, 0.0, None, checked))
+
+        return planning.make(self._design, core_digest(), report), False
+
+    def left(
+        self,
+        place: str | Path | None = None,
+        *,
+        retry_failed: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> tuple[int, float]:
         """How many runs `run(place)` would run now, and how long they would take one worker, in seconds.
 
         The time is extrapolated from the beginnings of a few runs, watched for a second each. Nothing is written.
+        `progress` is called now and then while points are checked.
 
         Raises:
             StudyError: a scenario cannot be.
         """
-        _, todo, seconds = self._left(place, retry_failed=retry_failed)
+        _, todo, seconds = self._left(place, retry_failed=retry_failed, progress=progress)
         return todo, seconds
 
-    def _left(self, place: str | Path | None = None, *, retry_failed: bool = False) -> tuple[int, int, float]:
+    def _left(
+        self,
+        place: str | Path | None = None,
+        *,
+        retry_failed: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> tuple[int, int, float]:
         """The same after how many runs there are, of which equal ones are one."""
         from cclab.sweep.run import Sweep
         from cclab.sweep.store import Log, Store, is_store
 
         place = None if place is None else Path(place)
-        plan, _ = self._planned(place, retry_failed)
+        plan, _ = self._planned(place, retry_failed, progress)
         sweep = Sweep(self._design, plan, Store(place).log() if place is not None and is_store(place) else Log())
         todo = sweep.todo(retry_failed)
         return plan.distinct, len(todo), sweep.probe(todo)
@@ -591,9 +611,12 @@ def _axis(name: str, values: Any) -> Axis:
         raise StudyError(f"{name}: {values!r} is not a list of values; write [{values!r}]")
     if not labels:
         raise StudyError(f"{name}: there are no values")
-    written = [json.dumps(label, sort_keys=True) for label in labels]  # 1, 1.0 and true are three values
-    if twice := [label for label, text in zip(labels, written, strict=True) if written.count(text) > 1]:
-        raise StudyError(f"{name}: {twice[0]!r} is there twice")
+    seen: set[str] = set()
+    for label in labels:
+        text = json.dumps(label, sort_keys=True)  # 1, 1.0 and true are three values
+        if text in seen:
+            raise StudyError(f"{name}: {label!r} is there twice")
+        seen.add(text)
     return Axis((name,), tuple((label,) for label in labels), tuple(changes))
 
 
