@@ -33,6 +33,8 @@ use tunnels::Tunnel;
 
 /// Events between two looks at what is kept.
 const CHECK_EVERY: u64 = 1 << 16;
+/// So many segments that leave at once bring it nearer.
+const BURST: u64 = 256;
 
 /// The state of so many flows stays in the caches.
 const FEW_FLOWS: usize = 128;
@@ -288,6 +290,9 @@ impl Simulation {
         let under_way = self.network.under_way() as usize;
         let connections = self.flows.len() - self.own;
         let parts = self.flows[..self.own].iter().map(Flow::parts_under_way).sum();
+        let remembered =
+            self.sockets.iter().filter_map(|socket| Some(socket.transport.tcp()?.kept_bytes())).sum::<usize>()
+                + self.sessions.iter().map(Session::kept_bytes).sum::<usize>();
         let kept = [
             (samples, budget::SAMPLE, "rows", "record.samples", "write a longer interval, or \"off\""),
             (small_samples, budget::SMALL_SAMPLE, "rows", "record.samples", "write a longer interval, or \"off\""),
@@ -295,6 +300,13 @@ impl Simulation {
             (self.network.diary_len(), budget::FRAME, "rows", "record.frames", "write false, or a shorter duration"),
             (captured, 1, "bytes", "record.packets", "write a smaller record.snaplen, or false"),
             (under_way, budget::PACKET, "packets", "what is on its way", "write smaller queues, or lower rates"),
+            (
+                remembered,
+                1,
+                "bytes",
+                "what hosts remember of segments",
+                "write smaller queues, or a smaller receive_buffer",
+            ),
             (connections, budget::CONNECTION, "connections", "what is open at once", "write less background"),
             (parts, budget::PART, "parts", "what applications have written", "write larger parts, or lower rates"),
             (self.own, budget::FLOW, "flows", "what flows there are", "write fewer"),
@@ -601,6 +613,7 @@ impl Simulation {
     /// Sends what an endpoint has to send, arms its timer, notes its window.
     fn pump(&mut self, now: Time, id: SocketId) {
         let mut packet = Packet::udp(0, now, 0, 0);
+        let sent_before = self.sockets[id.index()].sent;
         let wanted = loop {
             let socket = &mut self.sockets[id.index()];
             let Some(endpoint) = socket.transport.tcp_mut() else { return };
@@ -616,6 +629,10 @@ impl Simulation {
         };
         self.arm(now, id, wanted);
         let socket = &mut self.sockets[id.index()];
+        let burst = socket.sent - sent_before;
+        if burst >= BURST {
+            self.checkpoint = self.checkpoint.saturating_sub(burst); // in one event it takes the memory of as many
+        }
         if socket.is_source
             && let Some(endpoint) = socket.transport.tcp()
         {
@@ -839,6 +856,11 @@ mod tests {
                 "smaller queues",
             ),
             (
+                "[record]\nsamples = 'off'\n[[flows]]\ncc = 'reno'\ninitial_window = 5000",
+                "what hosts remember of segments",
+                "a smaller receive_buffer",
+            ),
+            (
                 "[[flows]]\ncc = 'reno'\ntraffic = { kind = 'chunks', size = '100 kB', every = '1 ms' }\n[record]\nsamples = 'off'",
                 "what applications have written",
                 "larger parts",
@@ -863,6 +885,19 @@ mod tests {
             let text = error.to_string();
             assert!(text.starts_with(what) && text.contains(advice), "{text}");
         }
+    }
+
+    /// Ten windows that leave at once, a hundred thousand segments each, are stopped at the first.
+    #[test]
+    fn a_burst_is_looked_at_as_it_leaves() {
+        let text = "duration = '1 s'\nnetwork = { rate = '10 Tbit/s', rtt = '40 ms', queue = { limit = 'unlimited' } }\n\
+                    flows = [{ cc = 'reno', count = 10, initial_window = 100000 }]\nrecord = { samples = 'off' }";
+        let scenario = Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}"));
+        let mut sim = Simulation::new(&scenario, 1);
+        sim.budget = 8_000_000;
+        let error = sim.finish().expect_err("it does not fit").to_string();
+        let packets = error.split_whitespace().find_map(|word| word.parse::<u32>().ok());
+        assert!(packets.is_some_and(|n| (100_000..200_000).contains(&n)), "{error}");
     }
 
     /// A run that is stopped on the way is the same run, and stops where it was told to.

@@ -29,6 +29,11 @@ impl Map {
         Map { mappings: VecDeque::new(), end: 1, taken: 0 }
     }
 
+    /// What is remembered takes so much.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.mappings.len() * size_of::<Mapping>()
+    }
+
     /// The next `len` bytes of the subflow are the data from `data` on.
     pub(super) fn assign(&mut self, data: u64, len: u32) {
         self.mappings.push_back(Mapping { place: self.end, data, len });
@@ -90,6 +95,11 @@ impl Outstanding {
     /// Data beyond all others are assigned to this subflow.
     pub(super) fn push(&mut self, start: u64, len: u32, subflow: usize) {
         self.0.push_back(Chunk { start, len, carriers: 1 << subflow, queued: false });
+    }
+
+    /// What is remembered takes so much.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.0.len() * size_of::<Chunk>()
     }
 
     /// All before `end` are acknowledged.

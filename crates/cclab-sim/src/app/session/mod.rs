@@ -554,6 +554,12 @@ impl Session {
         }
     }
 
+    /// What is remembered of segments takes so much.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        let mapped: usize = self.subflows.iter().map(|subflow| subflow.map.kept_bytes()).sum();
+        mapped + self.outstanding.kept_bytes() + self.reassembly.kept_bytes()
+    }
+
     /// The measured interval begins: now for a session that runs, at its start for a later one.
     pub(crate) fn begin_measuring(&mut self, now: Time) {
         let since = now.max(self.start);

@@ -34,6 +34,10 @@ impl Reassembly {
     pub(super) fn delivered(&self) -> u64 {
         self.next - 1
     }
+    /// What is remembered of what waits takes so much.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.held.len() * size_of::<Piece>()
+    }
     /// Bytes that wait for others.
     pub(super) fn held(&self) -> u64 {
         self.held_bytes

@@ -417,6 +417,11 @@ impl Endpoint {
         self.snd.fetch_heap();
     }
 
+    /// What is remembered of segments takes so much.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.snd.kept_bytes() + self.rcv.kept_bytes()
+    }
+
     /// The application writes `bytes` more; `u64::MAX` for a bulk source without end.
     pub fn write(&mut self, _now: Time, bytes: u64) {
         self.snd.write(bytes);

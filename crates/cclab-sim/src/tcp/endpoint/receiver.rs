@@ -277,6 +277,11 @@ impl Receiver {
         bytes
     }
 
+    /// What is remembered of what came out of order takes so much.
+    pub fn kept_bytes(&self) -> usize {
+        self.gaps.as_ref().map_or(0, |gaps| gaps.ranges.len() * size_of::<(u64, u64)>())
+    }
+
     fn gaps(&mut self) -> &mut Gaps {
         self.gaps.get_or_insert_default()
     }

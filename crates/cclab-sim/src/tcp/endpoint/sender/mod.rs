@@ -394,6 +394,11 @@ impl Sender {
         self.board.fetch();
     }
 
+    /// What is remembered of what is out takes so much.
+    pub fn kept_bytes(&self) -> usize {
+        self.board.kept_bytes() + self.buffer.as_ref().map_or(0, |buffer| buffer.kept_bytes())
+    }
+
     /// Whether an acknowledgement is one of what is out.
     pub fn expects(&self, ack: u64) -> bool {
         ack.wrapping_sub(self.window.una()) <= self.window.flight_size()

@@ -263,6 +263,13 @@ impl Scoreboard {
         self.marks.as_ref().map_or(0, |marks| marks.marked_lost)
     }
 
+    /// What the records take, those of segments to come included.
+    pub fn kept_bytes(&self) -> usize {
+        let marks = self.marks.as_ref().map_or(0, |marks| size_of_val(&*marks.bits));
+        let tracks = self.tracks.as_ref().map_or(0, |t| size_of_val(&*t.ring) + size_of_val(&*t.losses));
+        size_of_val(&*self.ring) + marks + tracks
+    }
+
     /// Everything sent (Linux `packets_out`).
     pub fn out(&self) -> Tally {
         Tally { segments: (self.tail - self.head) as u32, bytes: self.bytes }

@@ -59,6 +59,11 @@ impl SendBuffer {
         }))
     }
 
+    /// What is remembered of packets takes so much.
+    pub fn kept_bytes(&self) -> usize {
+        self.out.len() * size_of::<u64>()
+    }
+
     /// The application has `bytes` more to write.
     pub fn add(&mut self, bytes: u64) {
         self.unwritten = self.unwritten.saturating_add(bytes);
