@@ -27,7 +27,7 @@ unexport PYTHONPATH
 # BPF laws in live runs: built in where the headers of libelf and zlib are.
 export MATURIN_PEP517_ARGS := $(shell pkg-config --exists libelf zlib 2>/dev/null && echo --features bpf)
 
-.PHONY: help setup wheel demo test test-rust test-python lint check docs site bench bpf clean
+.PHONY: help setup wheel demo test test-rust built-tests test-python lint check docs site bench bpf clean
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
 
@@ -69,9 +69,14 @@ demo: setup
 
 test: test-rust test-python
 
+# Optimised, with every check of a debug build (Cargo.toml); of the metamorphic tests thirty times as much as `cargo test` tries.
+RUST_TESTS := $(CARGO) test --workspace --exclude cclab-py --profile checked --locked
 test-rust:
-	$(CARGO) test --workspace --exclude cclab-py --locked
-	CCLAB_WORLDS=10000 $(CARGO) test --profile worlds -p cclab-sim --test metamorphic --locked
+	CCLAB_WORLDS=10000 $(RUST_TESTS)
+
+# For .ci/run, which compiles them while the core is linked.
+built-tests:
+	@$(RUST_TESTS) --no-run --quiet
 
 test-python: setup $(if $(shell command -v clang),bpf)
 	$(RUN) pytest -n auto --dist loadfile -m "not real_time"
@@ -79,7 +84,7 @@ test-python: setup $(if $(shell command -v clang),bpf)
 
 lint: setup
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --profile checked --locked -- -D warnings
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy

@@ -1,7 +1,6 @@
 //! Routing over the air: chains with AODV against ns-2.35, and relays that leave.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::params::Given;
 use cclab_algo::{Duration, Time};
 use cclab_sim::net::StationId;
@@ -11,7 +10,6 @@ use cclab_sim::net::medium::routing::REGISTRY;
 use cclab_sim::net::queue::{Limit, Queue};
 use cclab_sim::scenario::{Crossing, Scenario, Traffic};
 use cclab_sim::tcp::{Config, Recovery};
-use support::*;
 
 /// A protocol, and fields that differ from its defaults.
 fn protocol(name: &str, given: &[(&str, Value)]) -> Routing {

@@ -3,11 +3,9 @@
 //! Two flows of one algorithm over a fast bottleneck with a small buffer: ns-2.35, TCP-Linux agents, one run each,
 //! the second 50 to 200 of 200. A transfer over a lossy link: Linux 6.18 over an emulated link, mean of three.
 
-mod support;
-
+use crate::support::{two_flows, two_flows_with};
 use cclab_sim::scenario::{AppliesTo, Scenario};
 use cclab_sim::world::RunResult;
-use support::{two_flows, two_flows_with};
 
 fn run(toml: &str, seed: u64) -> RunResult {
     let mut scenario = Scenario::from_toml(toml).unwrap_or_else(|e| panic!("{e}"));

@@ -1,11 +1,9 @@
 //! Applications that pause, on a link of their own: what they take is arithmetic.
 
-mod support;
-
+use crate::support::run;
 use cclab_sim::app::ApplicationRow;
 use cclab_sim::scenario::{AppliesTo, Loss, LossModel, Scenario};
 use cclab_sim::world::RunResult;
-use support::run;
 
 /// One flow with these fields on a link of so many Mbit/s and an RTT of so many ms.
 fn scenario(rate: u32, rtt: u32, seconds: f64, fields: &str) -> Scenario {

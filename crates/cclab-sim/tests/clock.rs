@@ -1,8 +1,7 @@
 //! A network driven by a clock instead of the wheel, as a relay between devices drives it: packets offered when they came in a
 //! run of the simulator arrive when they did there, however late the clock wakes up.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::{Duration, Time};
 use cclab_sim::measure::Packets;
 use cclab_sim::net::{Event, Links, Log, Network, Sink};
@@ -10,7 +9,6 @@ use cclab_sim::scenario::*;
 use cclab_sim::wire::{Body, Packet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use support::*;
 
 /// What is due, in order of time and of insertion.
 #[derive(Default)]

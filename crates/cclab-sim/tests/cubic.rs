@@ -1,13 +1,11 @@
 //! CUBIC alone on the 1.5 Mbit/s path, where two simulators disagree: RFC 9438 decides.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::Duration;
 use cclab_algo::params::Given;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::Config;
 use cclab_sim::world::RunResult;
-use support::*;
 
 /// Source - 10 Mbit/s - R1 - 1.5 Mbit/s, 40 ms, 17 waiting - R2 - 10 Mbit/s - sink; 1000 bytes on the wire (timestamps
 /// leave 948), SACK, an ACK for every packet, initial window 2; 200 s, the first 20 s left out.

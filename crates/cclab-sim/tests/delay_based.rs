@@ -1,13 +1,11 @@
 //! The laws that read delays, on the path of the TCP Santa Cruz study, against what others found there.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::Duration;
 use cclab_algo::params::Given;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck, Recovery};
 use cclab_sim::world::RunResult;
-use support::*;
 
 /// Source - 10 Mbit/s - R1 - 1.5 Mbit/s, 40 ms, 17 waiting - R2 - 10 Mbit/s - sink; 1000 bytes on the wire; an ACK for
 /// every `ack_every`-th packet; 100 s, the first 20 s left out.

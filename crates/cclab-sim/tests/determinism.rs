@@ -1,13 +1,12 @@
 //! The same scenario with the same seed gives the same result to the bit: twice, in threads, on every build.
 
-mod support;
 #[path = "golden/text.rs"]
 mod text;
 
+use crate::support::*;
 use cclab_algo::{Duration, Rate, Time, cc};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, Recovery};
-use support::*;
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -150,7 +149,7 @@ fn kept(file: &str, found: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_default()
 }
 
-const HOW: &str = "if that is meant: CCLAB_GOLDEN=write cargo test -p cclab-sim --test determinism";
+const HOW: &str = "if that is meant: CCLAB_GOLDEN=write cargo test -p cclab-sim --test all determinism::";
 
 /// The digests in `golden/digests.txt`, from debug and release builds and from every machine.
 #[test]

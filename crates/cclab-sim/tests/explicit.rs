@@ -1,13 +1,11 @@
 //! Explicit signals end to end: marks, XCP, Quick-Start, anti-ECN.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::{Duration, Time};
 use cclab_sim::net::queue::{self, anti_ecn, quick_start, red, xcp};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, Ecn, Pacing};
 use cclab_sim::world::RunResult;
-use support::*;
 
 const MBIT: u64 = 1_000_000;
 

@@ -5,14 +5,13 @@
 
 #[path = "../../cclab-algo/tests/support/response.rs"]
 mod response;
-mod support;
 
+use crate::support::{flow, link, path, run, two_flows, two_flows_with};
 use cclab_algo::params::{Flavour, Given};
 use cclab_algo::{Duration, cc};
 use cclab_sim::scenario::{AppliesTo, Link, Loss, LossModel, Sampling, Traffic};
 use cclab_sim::tcp::Config;
 use response::{Aimd, Curve, HSTCP, RENO, SCALABLE};
-use support::{flow, link, path, run, two_flows, two_flows_with};
 
 /// At 42 ms: utilisation within two points, each flow within 15 %.
 fn at_42_ms(cc: &str, flows: [f64; 2], utilisation: f64) {

@@ -76,7 +76,7 @@ fn no_law_is_far_under_reno_for_no_reason() {
     sweep(&[(10, 600, 1.0)], 100);
 }
 
-/// The same at length: `cargo test --release -p cclab-sim --test long_paths -- --ignored --nocapture`.
+/// The same at length: `cargo test --release -p cclab-sim --test all long_paths:: -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes"]
 fn no_law_is_far_under_reno_for_no_reason_anywhere() {
@@ -85,7 +85,7 @@ fn no_law_is_far_under_reno_for_no_reason_anywhere() {
 }
 
 /// The first loss leaves Westwood the less of the path the longer the RTT is; without that loss it carries what the path does.
-/// `cargo test -p cclab-sim --test long_paths westwood -- --nocapture` prints it.
+/// `cargo test -p cclab-sim --test all long_paths::westwood -- --nocapture` prints it.
 #[test]
 fn westwood_is_slow_after_slow_start() {
     let paper = r#"cc = { name = "westwood", variant = "paper" }"#;

@@ -1,12 +1,10 @@
 //! What is measured, against formulas and against the packet rows of the same run.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::{Duration, Rate, Time, cc};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck, Recovery};
 use cclab_sim::world::RunResult;
-use support::*;
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

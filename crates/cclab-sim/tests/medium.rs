@@ -1,7 +1,6 @@
 //! Radio media against theory and against ns-2.35: saturation of one cell, chains, what must hold whatever happens.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::net::field::{Amount, Params, Value};
 use cclab_sim::net::medium::config::*;
@@ -14,7 +13,6 @@ use cclab_sim::world::RunResult;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
-use support::*;
 
 /// Kbit/s of IP packets that arrived.
 fn datagrams_kbps(result: &RunResult) -> f64 {

@@ -1,7 +1,6 @@
 //! Connections over several paths.
 
-mod support;
-
+use crate::support::run;
 use cclab_algo::Duration;
 use cclab_algo::cc;
 use cclab_sim::app::scheduler;
@@ -9,7 +8,6 @@ use cclab_sim::scenario::{Scenario, Traffic};
 use cclab_sim::world::RunResult;
 use proptest::prelude::*;
 use std::fmt::Write;
-use support::run;
 
 /// Payload of a full packet of 1500 bytes beside a DSS option.
 const PAYLOAD: f64 = 1428.0;

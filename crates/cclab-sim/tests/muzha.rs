@@ -1,10 +1,8 @@
 //! TCP Muzha over wires: its routers see the link, its senders do as they are told.
 
-mod support;
-
+use crate::support::*;
 use cclab_sim::scenario::*;
 use cclab_sim::world::RunResult;
-use support::*;
 
 /// 10 Mbit/s and 50 ms, this queue, and these flows, each in TOML; measured from `warmup` on.
 fn wired(queue: &str, warmup: u32, end: u32, flows: &[&str]) -> RunResult {

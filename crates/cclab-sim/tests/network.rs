@@ -1,14 +1,12 @@
 //! Links and queues against theory: constant bit rate over UDP, so that nothing depends on TCP.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::measure::Packets;
 use cclab_sim::net::{self, Outcome, Reason};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::Config;
 use cclab_sim::wire::{Body, Packet};
-use support::*;
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

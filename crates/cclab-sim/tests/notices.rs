@@ -1,7 +1,6 @@
 //! Senders that are told of their route, over chains of stations of which one goes away for a while.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::params::Given;
 use cclab_algo::{Duration, Time};
 use cclab_sim::app::Flows;
@@ -13,7 +12,6 @@ use cclab_sim::net::medium::routing::{Action, Context, Entry, Routing, Why, abr,
 use cclab_sim::net::queue::{Limit, Queue};
 use cclab_sim::scenario::{Crossing, Scenario, Traffic};
 use cclab_sim::tcp::{self, Recovery};
-use support::*;
 
 /// Routing along a row of stations, of which number `gone` is away for a while, or never (0).
 static ROW: Entry = Entry {

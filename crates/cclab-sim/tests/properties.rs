@@ -1,14 +1,12 @@
 //! What holds for every scenario: conservation (checked in every run), order, bounds, independence of streams.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::measure::Packets;
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, Recovery};
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use support::*;
 
 fn loss() -> impl Strategy<Value = Loss> {
     let model = prop_oneof![

@@ -3,8 +3,7 @@
 //! A link is driven by hand: packets of several flows come in bursts, at the link's rate and after idle times, with and
 //! without ECN, some with congestion headers; then it drains.
 
-mod support;
-
+use crate::support::link;
 use cclab_algo::math::{exp, ln};
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::net::config::Link;
@@ -16,7 +15,6 @@ use cclab_sim::wire::{Feedback, Packet, Segment};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeMap;
-use support::link;
 
 const CE: u8 = 3;
 

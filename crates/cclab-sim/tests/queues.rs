@@ -1,7 +1,6 @@
 //! Queue disciplines at work: what theory, their papers and other simulators say of delay, drops and marks.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::math::ln;
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::net::queue::codel;
@@ -11,7 +10,6 @@ use cclab_sim::tcp::{self, Config, Recovery};
 use cclab_sim::wire::Packet;
 use cclab_sim::world::RunResult;
 use proptest::prelude::*;
-use support::*;
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)

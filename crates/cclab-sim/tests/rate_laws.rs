@@ -1,14 +1,12 @@
 //! The laws that govern their rate: what they promise, end to end.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::params::Given;
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck};
 use cclab_sim::world::RunResult;
 use std::sync::Arc;
-use support::*;
 
 /// A bottleneck with RTT `rtt_ms` and a buffer, without access links; the segments are 1500 bytes on the wire.
 fn bottleneck(rate: u64, rtt_ms: u64, buffer: u64, seconds: f64) -> Scenario {

@@ -1,11 +1,9 @@
 //! The simulator against other simulators on the same scenario.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::{Duration, cc};
 use cclab_sim::scenario::*;
 use cclab_sim::tcp::{Config, DelayedAck, Recovery};
-use support::*;
 
 /// One TCP flow over source - 10 Mbit/s - R1 - 1.5 Mbit/s, 40 ms, 17 waiting - R2 - 10 Mbit/s - sink, 1000 bytes on
 /// the wire, an ACK for every packet, initial window 2, minimum RTO 200 ms; 200 s, the first 20 s left out.

@@ -1,7 +1,6 @@
 //! Links that follow a trace: opportunities beside mahimahi's rules, stepped millisecond by millisecond, and changes beside an integral.
 
-mod support;
-
+use crate::support::*;
 use cclab_algo::{Duration, Rate, Time};
 use cclab_sim::net::queue::{Around, REGISTRY, codel};
 use cclab_sim::net::{self, Course, Opportunities, Outcome, Step, Trace};
@@ -11,7 +10,6 @@ use cclab_sim::wire::Packet;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use support::*;
 
 const MS: u64 = 1_000_000;
 

@@ -1,6 +1,6 @@
 //! Worlds in which time goes slower or faster, and what knows a time or a rate as such.
 
-use crate::worlds::{Told, World, insert};
+use super::worlds::{Told, World, insert};
 use cclab_algo::cc;
 use cclab_sim::net::queue;
 use cclab_sim::scenario::Scenario;

@@ -1,5 +1,5 @@
 //! Scenarios in a few lines: a path from a source to a destination and back, and flows across it.
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, reason = "examples use a part")]
 
 use cclab_algo::{Duration, Rate, Time, cc};
 use cclab_sim::net::StationId;

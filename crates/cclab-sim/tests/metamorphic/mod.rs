@@ -1,13 +1,12 @@
 //! What must not matter does not: the same experiment, told differently, gives the same numbers.
 //!
 //! Over the whole registry, and over generated scenarios ([`worlds`]), the same in every run: 300 for each relation, unless
-//! `CCLAB_WORLDS` says how many and `CCLAB_WORLDS_SEED` which. `make test-rust` also tries 10,000 of each in an optimised build.
+//! `CCLAB_WORLDS` says how many and `CCLAB_WORLDS_SEED` which. `make test-rust` tries 10,000 of each, in an optimised build.
 
 mod scale;
-#[path = "../support/mod.rs"]
-mod support;
 mod worlds;
 
+use crate::support::run;
 use cclab_algo::cc;
 use cclab_sim::app::Flows;
 use cclab_sim::measure::table::{Table, Values};
@@ -16,7 +15,6 @@ use cclab_sim::world;
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, RngAlgorithm, TestRng, TestRunner};
 use scale::{Absolute, Pace};
-use support::run;
 use worlds::{Told, World};
 
 /// A flow of `law` that starts at `start` seconds and lasts twelve.
