@@ -4,7 +4,7 @@ use super::{Action, Context, Entry, Routing, StationId, Why};
 use crate::net::field::FREE;
 use crate::net::medium::ParcelId;
 use cclab_algo::Time;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// As the registry knows it.
 pub const ENTRY: Entry = Entry {
@@ -21,41 +21,47 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// The next station and the hops that are left, from everywhere to everywhere.
+/// The next station and the hops that are left, by station; `None` where there is no way.
+type Steps = Box<[Option<(StationId, u8)>]>;
+
+/// The ways from everywhere to wherever somebody has asked for: of ten thousand stations few are destinations.
 struct Ways {
-    stations: usize,
-    /// By destination, then by station; `None` where there is no way.
-    steps: Vec<Option<(StationId, u8)>>,
+    neighbours: Vec<Vec<StationId>>,
+    /// By destination.
+    steps: Vec<OnceLock<Steps>>,
 }
 
 impl Ways {
-    /// Of equally short ways that over the neighbour with the smallest number.
     fn new(neighbours: &[Vec<StationId>]) -> Ways {
-        let stations = neighbours.len();
-        let mut steps = vec![None; stations * stations];
-        for (to, steps) in steps.chunks_mut(stations.max(1)).enumerate() {
-            let mut ring = vec![to];
-            let mut hops = 0_u8;
-            while !ring.is_empty() {
-                hops = hops.saturating_add(1);
-                let mut further = Vec::new();
-                for &nearer in &ring {
-                    for station in neighbours[nearer].iter().map(|id| id.index()).filter(|&station| station != to) {
-                        if steps[station].is_none() {
-                            steps[station] = Some((StationId(nearer as u32), hops));
-                            further.push(station);
-                        }
-                    }
-                }
-                further.sort_unstable();
-                ring = further;
-            }
-        }
-        Ways { stations, steps }
+        Ways { neighbours: neighbours.to_vec(), steps: vec![OnceLock::new(); neighbours.len()] }
     }
 
     fn step(&self, from: StationId, to: StationId) -> Option<(StationId, u8)> {
-        self.steps[to.index() * self.stations + from.index()]
+        self.steps[to.index()].get_or_init(|| self.steps_to(to.index()))[from.index()]
+    }
+
+    /// Of equally short ways that over the neighbour with the smallest number.
+    fn steps_to(&self, to: usize) -> Steps {
+        let mut steps: Steps = vec![None; self.neighbours.len()].into();
+        let mut ring = vec![to];
+        let mut hops = 0_u8;
+        let mut left = steps.len() - 1;
+        while !ring.is_empty() && left > 0 {
+            hops = hops.saturating_add(1);
+            let mut further = Vec::new();
+            for &nearer in &ring {
+                for station in self.neighbours[nearer].iter().map(|id| id.index()).filter(|&station| station != to) {
+                    if steps[station].is_none() {
+                        steps[station] = Some((StationId(nearer as u32), hops));
+                        further.push(station);
+                    }
+                }
+            }
+            left -= further.len();
+            further.sort_unstable();
+            ring = further;
+        }
+        steps
     }
 }
 
@@ -107,6 +113,15 @@ mod tests {
                 assert_eq!(ways.step(StationId(from), StationId(to)), step);
             }
         }
+    }
+
+    /// Ways are looked for where somebody asks; to all of these they would be the square of their number, a hundred million.
+    #[test]
+    fn nobody_looks_for_ways_that_nobody_asks_for() {
+        let edges: Vec<(u32, u32)> = (1..10_000).map(|k| (k - 1, k)).collect();
+        let ways = ways(&edges, 10_000);
+        assert_eq!(ways.step(StationId(5000), StationId(4990)), Some((StationId(4999), 10)));
+        assert_eq!(ways.steps.iter().filter(|steps| steps.get().is_some()).count(), 1);
     }
 
     /// Two ways of two hops round a square: over the smaller number; and an island that nobody reaches.
