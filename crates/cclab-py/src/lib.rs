@@ -59,7 +59,7 @@ mod _core {
     fn resolve(py: Python<'_>, scenario_json: &str, seed: Option<u64>) -> PyResult<String> {
         error::guard(py, || {
             let scenario = error::scenario_from_json(scenario_json)?;
-            let scenario = if let Some(seed) = seed { scenario.drawn(seed) } else { scenario };
+            let scenario = if let Some(seed) = seed { scenario.drawn(seed).map_err(error::run)? } else { scenario };
             Ok(scenario.resolved().to_string())
         })
     }

@@ -33,7 +33,8 @@ impl Simulation {
                 )));
             }
             let seed = seed.unwrap_or(scenario.seed);
-            let sim = Mutex::new(Some(world::Simulation::new(&scenario, seed)));
+            let sim = world::Simulation::new(&scenario, seed).map_err(|e| error::simulation(py, &e))?;
+            let sim = Mutex::new(Some(sim));
             let interpreted = scenario.interpreted().next().is_some();
             Ok(Simulation { sim, seed, interpreted })
         })

@@ -82,7 +82,7 @@ fn twice_and_in_threads_at_once() {
 #[test]
 fn in_small_steps() {
     let scenario = connections();
-    let mut sim = cclab_sim::world::Simulation::new(&scenario, scenario.seed);
+    let mut sim = cclab_sim::world::Simulation::new(&scenario, scenario.seed).expect("it begins");
     let mut share = 0.0;
     while share < 1.0 {
         let next = sim.advance(7).expect("within budget");

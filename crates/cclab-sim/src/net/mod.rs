@@ -37,6 +37,7 @@ use cclab_algo::Time;
 use cclab_algo::cc::Notices;
 use delay::{Count, DelayLine};
 use losses::{Cause, Loss};
+use medium::mobility::Unconnected;
 use medium::{Medium, Sent};
 use std::sync::Arc;
 use tunnel::Mouth;
@@ -198,20 +199,23 @@ impl Network {
 
     /// The same with media, whose stations have the names of these nodes. In a route a number behind those of the links is one
     /// of `crossings`.
+    ///
+    /// # Errors
+    /// See [`medium::mobility::start`].
     pub fn with_media(
         mut self,
         media: &[config::Medium],
         crossings: &[Crossing],
         nodes: &[String],
         seed: u64,
-    ) -> Network {
+    ) -> Result<Network, Unconnected> {
         for medium in media {
-            self.links.push(Hop::Medium(Box::new(Medium::new(medium, nodes, seed, self.interval, self.keeps))));
+            self.links.push(Hop::Medium(Box::new(Medium::new(medium, nodes, seed, self.interval, self.keeps)?)));
             self.before.push(Count::default());
             self.names.push(&medium.name);
         }
         self.crossings.1.extend(crossings);
-        self
+        Ok(self)
     }
 
     /// Asks for the periodic work of the queues, and of the stations.

@@ -27,12 +27,15 @@ const PACKETS: Words<AppliesTo> = Words(&[("data", AppliesTo::Data), ("ack", App
 
 impl Scenario {
     /// This scenario with the places and ways that its stations draw in a run with this seed.
-    pub fn drawn(mut self, seed: u64) -> Scenario {
+    ///
+    /// # Errors
+    /// They find no places that they are to have.
+    pub fn drawn(mut self, seed: u64) -> Result<Scenario, mobility::Unconnected> {
         for medium in &mut self.media {
-            let tracks = mobility::tracks(medium, &self.nodes, seed, Time::ZERO + self.duration);
+            let tracks = mobility::tracks(medium, &self.nodes, seed, Time::ZERO + self.duration)?;
             medium.stations.iter_mut().zip(tracks).for_each(|(station, track)| station.motion = Motion::Along(track));
         }
-        self
+        Ok(self)
     }
 
     /// This scenario as JSON in SI units.

@@ -1,5 +1,7 @@
 //! Why a run fails.
 
+use crate::net::medium::mobility::Unconnected;
+
 /// Why a run failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
@@ -29,6 +31,9 @@ pub enum Error {
         /// Simulated time wanted, s.
         duration_s: f64,
     },
+    /// Stations are to be connected, and chance does not give it.
+    #[error(transparent)]
+    Unconnected(#[from] Unconnected),
     /// A law written in another language failed.
     #[error("flow {flow}: its congestion control failed at {time_s:.6} s simulated: {message}")]
     Law {

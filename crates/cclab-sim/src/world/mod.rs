@@ -113,7 +113,10 @@ pub struct Simulation {
 
 impl Simulation {
     /// Prepares a run of `scenario` with `seed`.
-    pub fn new(scenario: &Scenario, seed: u64) -> Simulation {
+    ///
+    /// # Errors
+    /// With this seed stations find no places that they are to have.
+    pub fn new(scenario: &Scenario, seed: u64) -> Result<Simulation, Error> {
         let capture = scenario.record.capture.map(|c| (Capture::new(scenario, c, seed), c.point));
         let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
         let record = &scenario.record;
@@ -130,7 +133,7 @@ impl Simulation {
             &scenario.crossings,
             &scenario.nodes,
             seed,
-        );
+        )?;
         let mut events = Wheel::new();
         network.begin(&mut events);
         let count = scenario.flows.len();
@@ -182,7 +185,7 @@ impl Simulation {
         };
         sim.schedule_start();
         sessions::interfaces(scenario).for_each(|(at, event)| sim.events.push(at, event));
-        sim
+        Ok(sim)
     }
 
     fn schedule_start(&mut self) {
@@ -829,7 +832,7 @@ pub fn jain(goodputs: impl Iterator<Item = f64>) -> f64 {
 /// # Errors
 /// See [`Error`].
 pub fn run(scenario: &Scenario, seed: u64) -> Result<RunResult, Error> {
-    Simulation::new(scenario, seed).finish()
+    Simulation::new(scenario, seed)?.finish()
 }
 
 #[cfg(test)]
@@ -877,7 +880,7 @@ mod tests {
             );
             let scenario = Scenario::from_toml(&text).unwrap_or_else(|e| panic!("{e}"));
             assert!(run(&scenario, 1).is_ok(), "{more}");
-            let mut sim = Simulation::new(&scenario, 1);
+            let mut sim = Simulation::new(&scenario, 1).unwrap_or_else(|e| panic!("{e}"));
             sim.budget = if more.contains("cbr") { 40_000 } else { 180_000 };
             let error = sim.finish().expect_err(more);
             let Error::Memory { time_s, .. } = error else { panic!("{more}: {error}") };
@@ -893,7 +896,7 @@ mod tests {
         let text = "duration = '1 s'\nnetwork = { rate = '10 Tbit/s', rtt = '40 ms', queue = { limit = 'unlimited' } }\n\
                     flows = [{ cc = 'reno', count = 10, initial_window = 100000 }]\nrecord = { samples = 'off' }";
         let scenario = Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}"));
-        let mut sim = Simulation::new(&scenario, 1);
+        let mut sim = Simulation::new(&scenario, 1).unwrap_or_else(|e| panic!("{e}"));
         sim.budget = 8_000_000;
         let error = sim.finish().expect_err("it does not fit").to_string();
         let packets = error.split_whitespace().find_map(|word| word.parse::<u32>().ok());
@@ -907,7 +910,7 @@ mod tests {
                     flows = [{ cc = 'cubic', count = 2 }]";
         let scenario = Scenario::from_toml(text).unwrap_or_else(|e| panic!("{e}"));
         let whole = run(&scenario, 1).unwrap_or_else(|e| panic!("{e}"));
-        let mut sim = Simulation::new(&scenario, 1);
+        let mut sim = Simulation::new(&scenario, 1).unwrap_or_else(|e| panic!("{e}"));
         let mut until = Time::ZERO;
         while until < Time::ZERO + scenario.duration {
             until += Duration::from_millis(37);

@@ -76,10 +76,20 @@ impl Motion {
     pub fn moves(&self) -> bool {
         !matches!(self, Motion::Standing(_) | Motion::Uniform(_))
     }
+
+    /// Where the station is drawn, if it is.
+    pub fn area(&self) -> Option<Area> {
+        match self {
+            Motion::Standing(_) | Motion::Along(_) => None,
+            Motion::Uniform(area)
+            | Motion::Waypoint(Waypoint { area, .. })
+            | Motion::GaussMarkov(GaussMarkov { area, .. }) => Some(*area),
+        }
+    }
 }
 
 /// A rectangle from the origin.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Area {
     /// Its width, m.
     pub x: f64,

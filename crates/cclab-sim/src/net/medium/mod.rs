@@ -35,6 +35,7 @@ use cclab_algo::{Duration, Rate, Time};
 use diary::Diary;
 use interface_queue::{Content, InterfaceQueue, Item};
 use mac::{Airtimes, Losses, Station, Timing, Transmission};
+use mobility::Unconnected;
 use noise::Noise;
 use notices::{Effect, Notifier};
 use reach::Reach;
@@ -234,12 +235,21 @@ pub struct Medium {
 
 impl Medium {
     /// A medium as configured, with the names of all nodes, its draws from `seed` and its name, measured in an interval.
-    pub fn new(medium: &config::Medium, nodes: &[String], seed: u64, (from, to): (Time, Time), log: Log) -> Medium {
+    ///
+    /// # Errors
+    /// See [`mobility::start`].
+    pub fn new(
+        medium: &config::Medium,
+        nodes: &[String],
+        seed: u64,
+        (from, to): (Time, Time),
+        log: Log,
+    ) -> Result<Medium, Unconnected> {
         let config::Medium { name, radio, mac, arp, ttl, .. } = medium;
         let names: Vec<String> = medium.stations.iter().map(|station| nodes[station.node].clone()).collect();
         let stream =
             |station: usize, what: &str| Stream::new(seed, &format!("medium/{name}/{}/{what}", names[station]));
-        let cursors = mobility::start(medium, nodes, seed, |a, b| radio.reaches(a, b));
+        let cursors = mobility::start(medium, nodes, seed, |a, b| radio.reaches(a, b))?;
         let diary = (log.frames || log.sniff.is_some()).then(|| {
             let sniffer = log.sniff.map(|snaplen| Sniffer::new(names.len(), snaplen));
             Box::new(Diary::new(cursors.clone(), sniffer))
@@ -254,7 +264,7 @@ impl Medium {
             Station::new(mac, InterfaceQueue::new(queue, rate, stream(i, "queue")), stream(i, "mac"))
         };
         let stations = medium.stations.iter().enumerate().map(station).collect::<Vec<_>>();
-        Medium {
+        Ok(Medium {
             radio: *radio,
             timing: Timing::new(mac, radio),
             mac: mac.clone(),
@@ -290,7 +300,7 @@ impl Medium {
             diary,
             from,
             to,
-        }
+        })
     }
 
     /// Asks for what is due without a packet.

@@ -5,7 +5,7 @@ pub mod gauss_markov;
 pub mod trace;
 pub mod waypoint;
 
-use super::config::{Leg, Medium, Motion, Place, Track};
+use super::config::{Area, Leg, Medium, Motion, Place, Track};
 use cclab_algo::Time;
 use cclab_algo::rng::Stream;
 use gauss_markov::GaussMarkovWalk;
@@ -87,30 +87,70 @@ impl Cursor {
     }
 }
 
-/// Draws of places before those at hand are taken though they are not connected.
-const DRAWS: usize = 1_000_000;
+/// What draws may cost in all before they are given up, in pairs of places that are looked at: about a second.
+const MOST: u64 = 100_000_000;
+/// What the place of a station costs to draw, in the same.
+const DRAW: u64 = 40;
+
+/// Places in which every station reaches every other one are not to be had by chance.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "network.connected: {draws} draws of {stations} stations in {} m × {} m, heard up to {range:.0} m, gave none in which every station reaches every other one (seed {seed}); write more nodes, a smaller area, a radio that reaches farther, or false",
+    area.x, area.y
+)]
+pub struct Unconnected {
+    /// How often they were drawn.
+    pub draws: usize,
+    /// How many they are.
+    pub stations: usize,
+    /// Where they may be.
+    pub area: Area,
+    /// How far they are heard, m.
+    pub range: f64,
+    /// The seed of the draws.
+    pub seed: u64,
+}
 
 /// The stations of a medium at the start of a run with this seed; their streams are named after their nodes. Where they are to be connected, `reaches` says of two places
 /// whether one hears the other, and all is drawn again until every station reaches every other one.
-pub fn start(medium: &Medium, nodes: &[String], seed: u64, reaches: impl Fn(Place, Place) -> bool) -> Vec<Cursor> {
+///
+/// # Errors
+/// That takes too many draws.
+pub fn start(
+    medium: &Medium,
+    nodes: &[String],
+    seed: u64,
+    reaches: impl Fn(Place, Place) -> bool,
+) -> Result<Vec<Cursor>, Unconnected> {
     let seed = medium.seed.unwrap_or(seed);
-    let draw = |attempt: usize| -> Vec<Cursor> {
-        let again = if attempt == 0 { String::new() } else { format!("/{attempt}") };
-        let stream = |name: &str| Stream::new(seed, &format!("mobility/{name}{again}"));
-        medium.stations.iter().map(|station| Cursor::new(&station.motion, stream(&nodes[station.node]))).collect()
-    };
-    let mut found = draw(0);
-    for attempt in 1..DRAWS {
-        if !medium.connected || is_connected(&mut found, &reaches) {
-            break;
+    let (mut draws, mut cost) = (0, 0);
+    loop {
+        let mut found = draw(medium, nodes, seed, draws);
+        if !medium.connected || is_connected(&mut found, &reaches, &mut cost) {
+            return Ok(found);
         }
-        found = draw(attempt);
+        draws += 1;
+        cost += DRAW * found.len() as u64;
+        if cost > MOST {
+            let area = medium.stations.iter().find_map(|station| station.motion.area()).unwrap_or_default();
+            let range = medium.radio.range(medium.radio.receive);
+            return Err(Unconnected { draws, stations: found.len(), area, range, seed });
+        }
     }
-    found
+}
+
+/// The stations after so many draws in vain.
+fn draw(medium: &Medium, nodes: &[String], seed: u64, before: usize) -> Vec<Cursor> {
+    let again = if before == 0 { String::new() } else { format!("/{before}") };
+    let stream = |name: &str| Stream::new(seed, &format!("mobility/{name}{again}"));
+    medium.stations.iter().map(|station| Cursor::new(&station.motion, stream(&nodes[station.node]))).collect()
 }
 
 /// The ways of the stations in a run with this seed, up to the leg of a time.
-pub fn tracks(medium: &Medium, nodes: &[String], seed: u64, until: Time) -> Vec<Track> {
+///
+/// # Errors
+/// See [`start`].
+pub fn tracks(medium: &Medium, nodes: &[String], seed: u64, until: Time) -> Result<Vec<Track>, Unconnected> {
     let track = |mut cursor: Cursor| {
         let mut legs = vec![*cursor.leg(Time::ZERO)];
         while let Some(last) = legs.last().copied().filter(|last| last.end < until) {
@@ -121,14 +161,15 @@ pub fn tracks(medium: &Medium, nodes: &[String], seed: u64, until: Time) -> Vec<
         }
         Track { legs }
     };
-    start(medium, nodes, seed, |a, b| medium.radio.reaches(a, b)).into_iter().map(track).collect()
+    Ok(start(medium, nodes, seed, |a, b| medium.radio.reaches(a, b))?.into_iter().map(track).collect())
 }
 
-/// Whether every station reaches every other one at the start.
-fn is_connected(cursors: &mut [Cursor], reaches: &impl Fn(Place, Place) -> bool) -> bool {
+/// Whether every station reaches every other one at the start; the pairs that were looked at add to `cost`.
+fn is_connected(cursors: &mut [Cursor], reaches: &impl Fn(Place, Place) -> bool, cost: &mut u64) -> bool {
     let mut rest: Vec<Place> = cursors.iter_mut().map(|cursor| cursor.place(Time::ZERO)).collect();
     let mut border: Vec<Place> = rest.pop().into_iter().collect();
     while let Some(place) = border.pop() {
+        *cost += rest.len() as u64;
         let (near, far) = rest.into_iter().partition(|other| reaches(place, *other));
         rest = far;
         border.extend::<Vec<Place>>(near);
@@ -165,16 +206,19 @@ mod tests {
         (0..20).map(|k| format!("n{k}")).collect()
     }
 
+    fn drawn(medium: &Medium, seed: u64, reaches: impl Fn(Place, Place) -> bool) -> Vec<Cursor> {
+        start(medium, &names(), seed, reaches).unwrap_or_else(|e| panic!("{e}"))
+    }
+
     const AREA: Area = Area { x: 1000.0, y: 1000.0 };
 
     /// Its length does not matter, and neither do the others.
     #[test]
     fn a_station_draws_for_itself() {
-        let first =
-            |count| start(&medium(vec![Motion::Uniform(AREA); count]), &names(), 3, |_, _| true)[0].place(Time::ZERO);
+        let first = |count| drawn(&medium(vec![Motion::Uniform(AREA); count]), 3, |_, _| true)[0].place(Time::ZERO);
         assert_eq!(first(1), first(20));
         let seeded = Medium { seed: Some(9), ..medium(vec![Motion::Uniform(AREA)]) };
-        let place = |seed| start(&seeded, &names(), seed, |_, _| true)[0].place(Time::ZERO);
+        let place = |seed| drawn(&seeded, seed, |_, _| true)[0].place(Time::ZERO);
         assert_eq!(place(3), place(4));
         assert_ne!(place(3), first(1));
     }
@@ -185,9 +229,23 @@ mod tests {
         let near = |a: Place, b: Place| a.distance(b) <= 300.0;
         let connected = |connected: bool, seed| {
             let medium = Medium { connected, ..medium(vec![Motion::Uniform(AREA); 12]) };
-            is_connected(&mut start(&medium, &names(), seed, near), &near)
+            is_connected(&mut drawn(&medium, seed, near), &near, &mut 0)
         };
         assert!((1..20).all(|seed| connected(true, seed)));
         assert!((1..20).filter(|seed| connected(false, *seed)).count() < 10);
+    }
+
+    /// Two stations that hear `r` far on a side `l` hear each other with probability p ≈ π (r/l)²: they take 1 / p draws in the mean.
+    #[test]
+    fn rare_places_are_found_and_places_that_chance_does_not_give_are_refused() {
+        let side = |x: f64, count| Medium { connected: true, ..medium(vec![Motion::Uniform(Area { x, y: x }); count]) };
+        let radio = Radio::WAVELAN;
+        let start = |medium: &Medium, seed| start(medium, &names(), seed, |a, b| radio.reaches(a, b));
+        let rare = side(25_000.0, 2); // p = π / 10⁴
+        assert!((1..10).all(|seed| start(&rare, seed).is_ok()));
+        let error = start(&side(100_000.0, 20), 1).expect_err("of twenty in so much room each is alone");
+        assert!(error.draws > 10_000, "{error}");
+        let text = "draws of 20 stations in 100000 m × 100000 m, heard up to 250 m, gave none";
+        assert!(error.to_string().starts_with("network.connected: ") && error.to_string().contains(text), "{error}");
     }
 }
