@@ -16,6 +16,8 @@ pub(crate) const NOTED: u64 = 100;
 pub(crate) const FRAME: u64 = 150;
 /// Of a packet under way.
 pub(crate) const PACKET: u64 = 64;
+/// Of a station that another one may sense, for each such pair and direction: `Neighbour`, who may be one, and who decodes it.
+pub(crate) const HEARD: u64 = 24;
 /// Of a part that an application has written and the network has not taken.
 pub(crate) const PART: u64 = 20;
 

@@ -758,6 +758,11 @@ impl Network {
         self.losses.len() + self.links.iter().map(kept).sum::<usize>()
     }
 
+    /// How many pairs of stations there are that may sense each other.
+    pub(crate) fn heard(&self) -> usize {
+        self.links.iter().map(|hop| if let Hop::Medium(medium) = hop { medium.heard() } else { 0 }).sum()
+    }
+
     /// Data packets that crossed the busiest link.
     pub fn data_packets(&self) -> u64 {
         let delivered = |hop: &Hop| match hop {

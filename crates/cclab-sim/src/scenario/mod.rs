@@ -43,6 +43,7 @@ pub use registry::registry_json;
 pub use trace::normal_trace;
 
 use crate::measure::budget;
+use crate::net::medium::heard;
 use background::{BackgroundSpec, MAX_ENTRIES};
 use cclab_algo::Duration;
 use flow::{FlowSpec, MAX_FLOWS};
@@ -177,6 +178,16 @@ impl Written {
         let mut graph = self.network.build(&each.iter().copied().chain(places()).collect::<Vec<_>>(), &find, self.seed);
         for f in &self.flows {
             mistakes.need(f.field("count"), budget::FLOW * f.count, format!("{} flows", f.count), "write fewer");
+        }
+        for medium in &graph.media {
+            let (stations, heard) = (medium.stations.len(), heard(medium, &graph.nodes, self.seed));
+            let field = match (medium.infrastructure, &self.source["network"]["rows"]) {
+                (true, _) => "network.wifi.stations",
+                (false, Json::Null) => "network.nodes",
+                (false, _) => "network.rows",
+            };
+            let what = format!("{stations} stations, each in range of some {}", heard / stations.max(1) as u64);
+            mistakes.need(field, heard.saturating_mul(budget::HEARD), what, "write fewer, or farther apart");
         }
         record::need_samples(&self.record, self.duration, each.len(), graph.links.len(), mistakes);
         record::check_point(&self.record, !graph.media.is_empty(), mistakes);

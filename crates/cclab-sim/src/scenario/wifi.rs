@@ -117,6 +117,22 @@ mod tests {
         Scenario::from_toml(&format!("duration = \"10 s\"\nnetwork = {network}\nflows = [{flows}]"))
     }
 
+    /// Ten thousand stations hear each other: a hundred million pairs. With the samples of many flows that does not fit.
+    #[test]
+    fn pairs_of_stations_take_memory() {
+        let of = |stations: u32| {
+            let wifi = format!("{{ rate = \"100 Mbit/s\", rtt = \"20 ms\", wifi = {{ stations = {stations} }} }}");
+            let flows = "[{ cc = \"reno\", count = 600 }]\nrecord.samples = \"1 ms\"";
+            Scenario::from_toml(&format!("duration = \"10 s\"\nnetwork = {wifi}\nflows = {flows}"))
+        };
+        assert!(of(5000).is_ok());
+        let error = of(10_000).expect_err("it does not fit").to_string();
+        assert!(
+            error.contains("network.wifi.stations: 10001 stations, each in range of some 10000, 2.4 GB of the "),
+            "{error}"
+        );
+    }
+
     /// Down: host, access link, bottleneck, air; up: air, bottleneck back, access link. The base RTT is that of the wires.
     #[test]
     fn a_path_ends_in_the_air() {

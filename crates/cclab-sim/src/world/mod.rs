@@ -313,6 +313,13 @@ impl Simulation {
             (connections, budget::CONNECTION, "connections", "what is open at once", "write less background"),
             (parts, budget::PART, "parts", "what applications have written", "write larger parts, or lower rates"),
             (self.own, budget::FLOW, "flows", "what flows there are", "write fewer"),
+            (
+                self.network.heard(),
+                budget::HEARD,
+                "pairs",
+                "stations in range of each other",
+                "write fewer, or farther apart",
+            ),
         ];
         match budget::excess(kept.map(|kind| (kind, kind.0 as u64 * kind.1)), self.budget) {
             None => Ok(()),

@@ -179,6 +179,13 @@ struct Tally {
     duplicated: u64,
 }
 
+/// About how many pairs of stations of a medium may sense each other at the start of a run with this seed.
+pub(crate) fn heard(medium: &config::Medium, nodes: &[String], seed: u64) -> u64 {
+    let mut stations = mobility::draw(medium, nodes, medium.seed.unwrap_or(seed), 0);
+    let places: Vec<_> = stations.iter_mut().map(|station| station.place(Time::ZERO)).collect();
+    reach::estimate(&medium.radio, &places)
+}
+
 /// A medium at work.
 ///
 /// What the network is to do for it is put into lists that the network empties after each call: [`calls`](Self::calls),
@@ -301,6 +308,11 @@ impl Medium {
             from,
             to,
         })
+    }
+
+    /// How many pairs of stations there are that may sense each other.
+    pub(super) fn heard(&self) -> usize {
+        self.reach.heard()
     }
 
     /// Asks for what is due without a packet.

@@ -147,12 +147,28 @@ impl Reach {
         &self.moving.insert(moving).list
     }
 
+    /// How many pairs of stations there were at the start of which the one may sense the other.
+    pub(super) fn heard(&self) -> usize {
+        self.lists.len()
+    }
+
     /// For every station those that decode it at the start, as a rule.
     pub(super) fn decoders(&self) -> Vec<Vec<StationId>> {
         let decodes = |n: &&Neighbour| n.power >= self.radio.receive;
         let decoders = |list: &[Neighbour]| list.iter().filter(decodes).map(|n| StationId(n.station)).collect();
         self.begins.windows(2).map(|list| decoders(&self.lists[list[0]..list[1]])).collect()
     }
+}
+
+/// About how many pairs [`Reach`] would have of stations at these places: it counts around a hundred of them, a prime number apart, so
+/// that they are not all of one column of a grid.
+pub(super) fn estimate(radio: &Radio, places: &[Place]) -> u64 {
+    let range = radio.reach(radio.sense);
+    let asked = places.len().min(100);
+    let around =
+        |me: usize| (0..places.len()).filter(|&to| to != me && places[me].distance(places[to]) <= range).count();
+    let found: usize = (0..asked).map(|k| around(k * 7919 % places.len())).sum();
+    found as u64 * places.len() as u64 / asked.max(1) as u64
 }
 
 impl Moving {
@@ -224,13 +240,39 @@ fn candidates(places: &[Place], radius: f64) -> Vec<Vec<u32>> {
 mod tests {
     use super::super::config::{Area, Leg, Motion, Track};
     use super::*;
+    use crate::measure::budget;
     use cclab_algo::rng::Stream;
+    use std::f64::consts::PI;
 
     /// Everybody within range, found by looking at everybody.
     fn exhaustive(radio: &Radio, cursors: &mut [Cursor], now: Time, station: usize) -> Vec<u32> {
         let places: Vec<Place> = cursors.iter_mut().map(|cursor| cursor.place(now)).collect();
         let near = |&to: &usize| to != station && radio.power_at(places[station].distance(places[to])) >= radio.sense;
         (0..places.len()).filter(near).map(|to| to as u32).collect()
+    }
+
+    /// Two places in a square of side 1 are within r ≤ 1 of each other with probability π r² − 8 r³ / 3 + r⁴ / 2. In a grid each but
+    /// those at the edges has 20 others within 550 m at a spacing of 220 m.
+    #[test]
+    fn pairs_in_range_are_as_many_as_geometry_has() {
+        let radio = Radio::WAVELAN;
+        let mut rng = Stream::new(1, "places");
+        for side in [600.0, 1500.0, 10_000.0] {
+            let r = radio.reach(radio.sense) / side;
+            let share = PI * r.powi(2) - 8.0 * r.powi(3) / 3.0 + r.powi(4) / 2.0;
+            let places: Vec<Place> = (0..2000).map(|_| Area { x: side, y: side }.draw(&mut rng)).collect();
+            let expected = 2000.0 * 1999.0 * share;
+            let standing = |place: &Place| Cursor::new(&Motion::Standing(*place), rng.clone());
+            let found = Reach::new(&radio, places.iter().map(standing).collect()).heard() as f64;
+            assert!((found / expected - 1.0).abs() < 0.05, "{found} of {expected}");
+            let estimate = estimate(&radio, &places) as f64;
+            assert!((estimate / expected - 1.0).abs() < 0.15, "{estimate} of {expected}");
+        }
+        let grid: Vec<Place> =
+            (0..10_000).map(|k| Place { x: f64::from(k % 100) * 220.0, y: f64::from(k / 100) * 220.0 }).collect();
+        let each = estimate(&radio, &grid) as f64 / 1e4;
+        assert!((19.0..=20.0).contains(&each), "{each}");
+        assert!(size_of::<Neighbour>() + 2 * size_of::<u32>() <= budget::HEARD as usize);
     }
 
     /// Stations that run at up to 50 m/s, rest, or jump: at every moment the neighbours are those that a look at all finds.

@@ -140,7 +140,7 @@ pub fn start(
 }
 
 /// The stations after so many draws in vain.
-fn draw(medium: &Medium, nodes: &[String], seed: u64, before: usize) -> Vec<Cursor> {
+pub(super) fn draw(medium: &Medium, nodes: &[String], seed: u64, before: usize) -> Vec<Cursor> {
     let again = if before == 0 { String::new() } else { format!("/{before}") };
     let stream = |name: &str| Stream::new(seed, &format!("mobility/{name}{again}"));
     medium.stations.iter().map(|station| Cursor::new(&station.motion, stream(&nodes[station.node]))).collect()
