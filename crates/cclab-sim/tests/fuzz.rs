@@ -159,7 +159,7 @@ fn scenario(text: &str) {
     }
     scenario.max_events = scenario.max_events.min(10_000);
     match world::run(&scenario, scenario.seed) {
-        Ok(_) | Err(world::Error::Budget { .. } | world::Error::Memory { .. }) => {}
+        Ok(_) | Err(world::Error::Budget { .. } | world::Error::Memory { .. } | world::Error::Unconnected(_)) => {}
         Err(error) => panic!("{error}"),
     }
 }
