@@ -41,11 +41,13 @@ impl Sender {
             self.pacer.unblock();
             return None;
         }
-        // A probe is no use of the window, and does not schedule the next one: the RTO runs from it (RFC 8985 §7.3).
+        // A probe is no use of the window, and does not schedule the next one: the RTO runs from it (RFC 8985 §7.3). Nor is what
+        // leaves again: it was let in once, and a timeout's window of one says nothing of the one before (Linux validates in
+        // `tcp_write_xmit` alone).
         let probe = self.probe.is_due() || self.persist.is_due();
         let out = if probe { self.send_probe_due(now) } else { self.next(now) };
-        if out.is_some() {
-            self.usage.note_sent(!probe);
+        if let Some(out) = &out {
+            self.usage.note_sent(!probe && !out.retransmission);
         } else {
             self.stop(now);
         }
@@ -273,13 +275,14 @@ impl Sender {
     fn stop(&mut self, now: Time) {
         let sent = self.usage.take_sent();
         let limited = self.outbox.end_burst() || self.in_flight() + self.mss() > self.cwnd();
-        if sent || limited {
+        let next = self.next_new();
+        if sent || (limited && next.is_some()) {
             self.note_usage(now, limited);
         }
         if sent {
             self.schedule_probe(now, false);
         }
-        match self.next_new() {
+        match next {
             Some(_) if self.board.is_empty() && self.new_in_window().is_none() => self.arm_persist(now),
             Some((len, _)) if u64::from(len) == self.mss() => {}
             _ if self.outbox.has_more() => {}

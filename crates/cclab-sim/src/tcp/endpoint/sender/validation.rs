@@ -47,7 +47,7 @@ impl Usage {
     pub fn last_send(&self) -> Time {
         self.last_send
     }
-    /// Something leaves, of which `counts` says whether it makes use of the window.
+    /// Something leaves, of which `counts` says whether it makes use of the window: new data, unless as a probe.
     pub fn note_sent(&mut self, counts: bool) {
         self.sent |= counts;
     }
