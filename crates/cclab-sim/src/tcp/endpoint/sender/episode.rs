@@ -16,6 +16,8 @@ pub(super) struct Episode {
     dupacks: u32,
     /// Timeouts since SND.UNA last advanced.
     timeouts: u32,
+    /// Segments that duplicate ACKs told of without SACK, and none has acknowledged.
+    ahead: u32,
     /// RecoveryPoint (RFC 6675 §5), recover (RFC 6582 §3.2): the episode ends when this is acknowledged.
     high_seq: u64,
     /// RFC 6675's HighRxt, as the number of the segment after it.
@@ -34,6 +36,7 @@ impl Episode {
             force: false,
             dupacks: 0,
             timeouts: 0,
+            ahead: 0,
             high_seq: 0,
             high_rxt: 0,
             rescued: false,
@@ -142,6 +145,13 @@ impl Episode {
     }
     pub fn set_dupacks(&mut self, dupacks: u32) {
         self.dupacks = dupacks;
+    }
+
+    pub fn ahead(&self) -> u32 {
+        self.ahead
+    }
+    pub fn set_ahead(&mut self, ahead: u32) {
+        self.ahead = ahead;
     }
 
     /// cwnd of classic recovery.

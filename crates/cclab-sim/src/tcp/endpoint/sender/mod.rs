@@ -362,9 +362,9 @@ impl Sender {
             _ => self.classic(),
         };
         if self.law.governs_recovery() {
-            // Nobody inflates the window: each duplicate ACK tells of a segment that left the network.
-            let delivered = if self.classic() { u64::from(self.episode.dupacks()) * self.mss() } else { 0 };
-            return self.board.pipe().saturating_sub(delivered);
+            // Nobody inflates the window: each duplicate ACK tells of a segment that left the network. After a timeout all count as lost.
+            let told = if self.classic() && self.episode.phase() != Phase::Loss { self.told() } else { 0 };
+            return self.board.pipe().saturating_sub(u64::from(told) * self.mss());
         }
         if counts_all { self.board.out().bytes } else { self.board.pipe() }
     }
@@ -449,7 +449,7 @@ impl Sender {
             taken.pure = segment.seq_len() == 0 && !window_changed;
             taken.duplicate = taken.pure && !self.board.is_empty();
             if taken.duplicate && self.classic() {
-                self.count_reno_sack(&mut taken);
+                self.count_reno_sack(now, &mut taken);
             }
         }
         if self.marking.is_on() {
@@ -525,7 +525,7 @@ impl Sender {
             }
         }
         taken.segments = self.board.head() - first;
-        if self.episode.dupacks() > 0 {
+        if self.episode.dupacks() > 0 || self.episode.ahead() > 0 {
             self.deduct_reno_sacks(taken);
         }
         if let Some(low) = late {
@@ -536,12 +536,25 @@ impl Sender {
         self.stats.bytes_acked += taken.acked_bytes - u64::from(self.fin_acked());
     }
 
+    /// Segments that duplicate ACKs have told of without SACK, and none has acknowledged. Linux forgets them where a phase ends.
+    fn told(&self) -> u32 {
+        match self.config.flavour {
+            Flavour::Linux => self.episode.dupacks(),
+            Flavour::Paper => self.episode.ahead(),
+        }
+    }
+
     /// Without SACK a duplicate ACK tells that a segment was delivered, as far as there can be one beside those that are lost
-    /// (Linux `tcp_add_reno_sack`).
-    fn count_reno_sack(&mut self, taken: &mut Taken) {
+    /// (Linux `tcp_add_reno_sack`; DeliveredData in RFC 6937 §3).
+    fn count_reno_sack(&mut self, now: Time, taken: &mut Taken) {
         let holes = self.board.lost().segments.max(1);
-        let fits = self.episode.dupacks() + holes < self.board.out().segments;
-        if fits && self.config.flavour == Flavour::Linux && self.episode.phase() != Phase::Loss {
+        let fits = self.told() + holes < self.board.out().segments;
+        if !fits || self.episode.phase() == Phase::Loss {
+            return;
+        }
+        self.episode.set_ahead(self.episode.ahead() + 1);
+        self.rate.count(now, self.mss());
+        if self.config.flavour == Flavour::Linux {
             taken.delivered_bytes = self.mss();
         }
     }
@@ -551,10 +564,14 @@ impl Sender {
     #[cold]
     fn deduct_reno_sacks(&mut self, taken: &mut Taken) {
         let (told, acked) = (self.episode.dupacks(), taken.segments as u32);
+        let known = u64::from(self.told()) * self.mss();
+        let known = known.min(taken.delivered_bytes.saturating_sub(self.mss()));
+        self.rate.discount(known);
         if self.config.flavour == Flavour::Linux {
-            let least = taken.delivered_bytes.min(self.mss());
-            taken.delivered_bytes = taken.delivered_bytes.saturating_sub(u64::from(told) * self.mss()).max(least);
+            taken.delivered_bytes -= known;
         }
+        let ahead = self.episode.ahead().saturating_sub(acked.saturating_sub(1));
+        self.episode.set_ahead(ahead.min(self.board.out().segments.saturating_sub(1)));
         let left = self.limit_reno_sacks(told.saturating_sub(acked.saturating_sub(1)), acked);
         self.episode.set_dupacks(left);
     }

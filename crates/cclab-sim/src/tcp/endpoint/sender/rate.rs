@@ -96,6 +96,11 @@ impl Estimator {
         self.delivered_time = now;
     }
 
+    /// Of what an ACK delivers `bytes` had been counted.
+    pub fn discount(&mut self, bytes: u64) {
+        self.delivered -= bytes;
+    }
+
     /// Bytes delivered on the connection when the newest segment of a sample was sent.
     pub fn prior_delivered(&self, sample: &Sample) -> Option<u64> {
         sample.newest.map(|newest| self.delivered_at(newest.stamp))
