@@ -1,6 +1,7 @@
 """Timeline scripts through the command line and the core."""
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,26 @@ def test_a_shell_command_is_told_and_not_run(tmp_path):
     verdict = json.loads(_core.run_script(f"`tee {tmp_path / 'x'}`\n", "x"))
     assert verdict["message"].startswith("not supported: the command tee")
     assert list(tmp_path.iterdir()) == []
+
+
+class Stopped(Exception):
+    pass
+
+
+def test_a_signal_stops_a_script():
+    def stop(*_):
+        raise Stopped
+
+    lines = (f"+.01 < P. {n}:{n + 1}(1) ack 1 win 257\n" for n in range(1, 300_000))
+    text = WRONG.replace("ack 2", "ack 1") + "+.1 < . 1:1(0) ack 1 win 257\n" + "".join(lines)
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(Stopped):
+            _core.run_script(text, "long")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_report_counts_by_folder(cli, tmp_path: Path) -> None:

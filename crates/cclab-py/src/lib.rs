@@ -25,6 +25,10 @@ mod _core {
     use pyo3::exceptions::PyValueError;
     use pyo3::{Bound, PyResult, pyfunction};
     use std::collections::BTreeSet;
+    use std::time::{Duration, Instant};
+
+    /// Between two looks whether a signal has come.
+    const LOOK: Duration = Duration::from_millis(50);
 
     #[pymodule_export]
     use crate::events::{
@@ -124,8 +128,21 @@ mod _core {
 
     /// Run a timeline script in packetdrill's language; the verdict, as JSON.
     #[pyfunction]
+    #[expect(clippy::disallowed_methods, reason = "when it looks for signals changes nothing in a run")]
     fn run_script(py: Python<'_>, text: &str, name: &str) -> PyResult<String> {
-        let report = error::guard(py, || Ok(py.detach(|| script::run(text, name))))?;
+        let report = error::guard(py, || {
+            let (mut looked, mut raised) = (Instant::now(), None);
+            let report = py.detach(|| {
+                script::run_until(text, name, &mut || {
+                    if looked.elapsed() > LOOK {
+                        looked = Instant::now();
+                        raised = Python::attach(|py| py.check_signals()).err();
+                    }
+                    raised.is_some()
+                })
+            });
+            raised.map_or(Ok(report), Err)
+        })?;
         Ok(report.to_json())
     }
 

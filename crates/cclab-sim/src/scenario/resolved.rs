@@ -499,6 +499,9 @@ fn tcp_json(config: &Config) -> Json {
         cwnd_validation,
         slow_start_after_idle,
         flavour,
+        // Of scripts alone.
+        thin_linear_timeouts: _,
+        challenge_gap: _,
     } = config;
     json!({
         "mss_bytes": mss,

@@ -37,6 +37,8 @@ pub(super) struct Buffer {
     /// Most that may wait, in bytes of the kernel's buffers; whether SO_SNDBUF said so. `None`: without bound.
     limit: Option<u64>,
     fixed: bool,
+    /// What it grows to.
+    most: u64,
     /// Bytes not sent above which a write waits; what TCP_NOTSENT_LOWAT said, if not 0.
     lowat: u64,
     asked_lowat: u32,
@@ -48,7 +50,7 @@ pub(super) struct Buffer {
 
 impl Buffer {
     /// With this limit, if there is one: a fixed one, or `tcp_wmem`'s, which grows with the window.
-    pub fn new(fixed: Option<u64>, grows: Option<u64>, nagle: bool, lowat: u64) -> Buffer {
+    pub fn new(fixed: Option<u64>, grows: Option<(u64, u64)>, nagle: bool, lowat: u64) -> Buffer {
         Buffer {
             written: 0,
             given: 0,
@@ -57,8 +59,9 @@ impl Buffer {
             due: Time::NEVER,
             nagle,
             ends: VecDeque::new(),
-            limit: fixed.or(grows),
+            limit: fixed.or(grows.map(|(start, _)| start)),
             fixed: fixed.is_some(),
+            most: grows.map_or(u64::MAX, |(_, most)| most),
             lowat,
             asked_lowat: 0,
             pieces: VecDeque::new(),
@@ -72,6 +75,11 @@ impl Buffer {
     }
     pub fn set_limit(&mut self, limit: u64) {
         (self.limit, self.fixed) = (Some(limit), true);
+    }
+    /// It grows to so many bytes from now on (tcp_wmem); whether it is bounded at all.
+    pub fn set_most(&mut self, most: u64) -> bool {
+        self.most = most;
+        self.limit.is_some()
     }
     /// TCP_NOTSENT_LOWAT; 0 is the host's, `default`.
     pub fn set_lowat(&mut self, asked: u32, default: u64) {
@@ -236,7 +244,10 @@ impl Connection {
         if let (Some(limit), Some(endpoint), false) = (self.buffer.limit, &self.endpoint, self.buffer.fixed) {
             let mss = u64::from(endpoint.mss());
             let segments = (endpoint.info().cwnd / mss).max(10);
-            self.buffer.limit = Some(limit.max(2 * segments * full_segment(BELOW_DISTRIBUTED, mss)));
+            let wanted = 2 * segments * full_segment(BELOW_DISTRIBUTED, mss);
+            if limit < wanted {
+                self.buffer.limit = Some(wanted.min(self.buffer.most));
+            }
         }
         if self.writable() {
             self.full = false;

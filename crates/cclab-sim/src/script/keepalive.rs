@@ -5,14 +5,22 @@ use super::world::Connection;
 use crate::tcp::State;
 use cclab_algo::{Duration, Time};
 
+/// What a silent peer is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience<T> {
+    /// Seconds of silence before the first probe, and between two of them; how many go unanswered.
+    pub idle: T,
+    pub interval: T,
+    pub probes: T,
+}
+
 /// SO_KEEPALIVE and its times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeepAlive {
     on: bool,
-    /// Seconds of silence before the first probe, and between two of them; how many go unanswered.
-    pub idle: i64,
-    pub interval: i64,
-    pub probes: i64,
+    /// What the socket says; where it says nothing the host's sysctls count, whenever they are set.
+    own: Patience<Option<i64>>,
+    pub host: Patience<i64>,
     /// When to look next.
     pub due: Time,
 }
@@ -20,18 +28,29 @@ pub(super) struct KeepAlive {
 impl Default for KeepAlive {
     /// Linux's sysctls.
     fn default() -> KeepAlive {
-        KeepAlive { on: false, idle: 7200, interval: 75, probes: 9, due: Time::NEVER }
+        let own = Patience { idle: None, interval: None, probes: None };
+        let host = Patience { idle: 7200, interval: 75, probes: 9 };
+        KeepAlive { on: false, own, host, due: Time::NEVER }
     }
 }
 
 impl KeepAlive {
+    fn patience(&self) -> Patience<i64> {
+        let KeepAlive { own, host, .. } = self;
+        Patience {
+            idle: own.idle.unwrap_or(host.idle),
+            interval: own.interval.unwrap_or(host.interval),
+            probes: own.probes.unwrap_or(host.probes),
+        }
+    }
+
     /// The value of an option; `None`: it is none of these.
     pub fn get(&self, option: &str) -> Option<i64> {
         Some(match option {
             "SO_KEEPALIVE" => i64::from(self.on),
-            "TCP_KEEPIDLE" => self.idle,
-            "TCP_KEEPINTVL" => self.interval,
-            "TCP_KEEPCNT" => self.probes,
+            "TCP_KEEPIDLE" => self.patience().idle,
+            "TCP_KEEPINTVL" => self.patience().interval,
+            "TCP_KEEPCNT" => self.patience().probes,
             _ => return None,
         })
     }
@@ -39,21 +58,21 @@ impl KeepAlive {
     /// Sets an option; whether the value is allowed (`MAX_TCP_KEEPIDLE`, `MAX_TCP_KEEPINTVL`, `MAX_TCP_KEEPCNT`).
     pub fn set(&mut self, option: &str, value: i64) -> bool {
         let (field, most) = match option {
-            "TCP_KEEPIDLE" => (&mut self.idle, 32_767),
-            "TCP_KEEPINTVL" => (&mut self.interval, 32_767),
-            "TCP_KEEPCNT" => (&mut self.probes, 127),
+            "TCP_KEEPIDLE" => (&mut self.own.idle, 32_767),
+            "TCP_KEEPINTVL" => (&mut self.own.interval, 32_767),
+            "TCP_KEEPCNT" => (&mut self.own.probes, 127),
             _ => {
                 self.on = value != 0;
                 return true;
             }
         };
         let allowed = (1..=most).contains(&value);
-        *field = if allowed { value } else { *field };
+        *field = if allowed { Some(value) } else { *field };
         allowed
     }
 
     fn idle(&self) -> Duration {
-        Duration::from_secs(self.idle as u64)
+        Duration::from_secs(self.patience().idle as u64)
     }
 }
 
@@ -102,7 +121,7 @@ impl Connection {
         } else {
             let given_up = match self.user_timeout {
                 Some(timeout) => silent >= timeout && self.probes > 0,
-                None => i64::from(self.probes) >= self.keep_alive.probes,
+                None => i64::from(self.probes) >= self.keep_alive.patience().probes,
             };
             if given_up {
                 endpoint.reset(now);
@@ -110,7 +129,7 @@ impl Connection {
                 return self.fail(now, "ETIMEDOUT");
             }
             endpoint.ask(now);
-            Duration::from_secs(self.keep_alive.interval as u64)
+            Duration::from_secs(self.keep_alive.patience().interval as u64)
         };
         self.keep_alive.due = now + next;
     }

@@ -69,11 +69,16 @@ struct Failure {
 
 /// Runs a script called `name`. A script that cannot be read is a report that says so.
 pub fn run(text: &str, name: &str) -> Report {
+    run_until(text, name, &mut || false)
+}
+
+/// As [`run`], but no further once `stopped` says so; it is asked before each thing that happens.
+pub fn run_until(text: &str, name: &str, stopped: &mut dyn FnMut() -> bool) -> Report {
     let mut notes = Vec::new();
     let parsed = parse(text);
     let readable = parsed.is_ok();
     let outcome = match parsed {
-        Ok(script) => world::play(&script, &mut notes),
+        Ok(script) => world::play(&script, &mut notes, stopped),
         Err(ParseError { line, column, message }) => {
             Err(Failure { line, message: format!("column {column}: {message}") })
         }

@@ -27,7 +27,7 @@ pub struct ParseError {
 /// The first place at which `text` is not a script. Things of packetdrill's that cclab cannot do (UDP, ICMP)
 /// are read; running them fails with their name.
 pub fn parse(text: &str) -> Result<Script, ParseError> {
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = Parser { text, at: 0, seen: (0, 1) };
     parser.script().map_err(|Fault { at, message }| {
         let before = &text[..at];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
@@ -55,6 +55,8 @@ type Parsed<T> = Result<T, Fault>;
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    /// A place before `at`, and its line.
+    seen: (usize, usize),
 }
 
 impl<'a> Parser<'a> {
@@ -82,8 +84,15 @@ impl<'a> Parser<'a> {
         &self.text[self.at..]
     }
 
-    fn line(&self) -> usize {
-        line_of(&self.text[..self.at])
+    fn line(&mut self) -> usize {
+        let (from, line) = self.seen;
+        // Looking ahead may have gone further than this.
+        self.seen = if from <= self.at {
+            (self.at, line + line_of(&self.text[from..self.at]) - 1)
+        } else {
+            (self.at, line_of(&self.text[..self.at]))
+        };
+        self.seen.1
     }
 
     fn fault<T>(&self, message: impl Into<String>) -> Parsed<T> {

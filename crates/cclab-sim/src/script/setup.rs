@@ -67,8 +67,12 @@ pub struct Setup {
     /// Addresses of this host and of its peer.
     pub(super) local: [u8; 4],
     pub(super) remote: [u8; 4],
-    /// A send buffer begins with so many bytes (tcp_wmem), where a script says so.
-    pub(super) write_memory: Option<u64>,
+    /// A send buffer begins with so many bytes and grows to so many (tcp_wmem), where a script says so.
+    pub(super) write_memory: Option<(u64, u64)>,
+    /// Most that SO_RCVBUF and SO_SNDBUF are taken for (net.core.rmem_max, wmem_max).
+    pub(super) most_asked: [i64; 2],
+    /// After how many timeouts in a row a connection is given up (tcp_retries2).
+    pub(super) retries: u32,
     /// Milliseconds after which a port in TIME-WAIT may be used again (tcp_tw_reuse_delay), if it may.
     pub(super) reuse_after: Option<u64>,
     /// Packets are not joined (--strict_segments).
@@ -109,6 +113,8 @@ impl Setup {
             local: [192, 168, 0, 1],
             remote: [192, 0, 2, 1],
             write_memory: None,
+            most_asked: [i64::MAX; 2],
+            retries: 15,
             reuse_after: None,
             strict: false,
             keep_alive: KeepAlive::default(),

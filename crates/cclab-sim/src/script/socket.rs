@@ -589,6 +589,7 @@ impl World<'_> {
         let now = self.now;
         let no_client = self.setup.fast_open & FAST_OPEN_CLIENT == 0;
         let default_lowat = self.setup.not_sent_lowat;
+        let [most_received, most_sent] = self.setup.most_asked;
         match (option.as_str(), self.connection(fd)) {
             // A port is nobody else's here.
             (
@@ -691,17 +692,23 @@ impl World<'_> {
                 self.begin_with(fd, |setup, value| setup.set_mss(value.clamp(88, 32_767) as u32), value);
             }
             ("SO_SNDBUF", connection) => {
-                let limit = Buffer::asked(value);
+                let limit = Buffer::asked(value.min(most_sent));
                 match connection {
                     Some(connection) => connection.buffer.set_limit(limit),
                     None => self.socket_mut(fd).send_buffer = Some(limit),
                 }
             }
             ("SO_RCVBUF", None) => {
-                self.begin_with(fd, |setup, value| setup.set_receive_buffer(value.clamp(1, 1 << 30) as u64), value);
+                self.begin_with(
+                    fd,
+                    |setup, value| setup.set_receive_buffer(value.clamp(1, 1 << 30) as u64),
+                    value.min(most_received),
+                );
             }
             ("SO_RCVBUF", Some(connection)) => {
-                let counted = |endpoint: &mut Endpoint| endpoint.set_receive_buffer(2 * value.clamp(1, 1 << 30) as u64);
+                let counted = |endpoint: &mut Endpoint| {
+                    endpoint.set_receive_buffer(2 * value.min(most_received).clamp(1, 1 << 30) as u64)
+                };
                 if !connection.endpoint.as_mut().is_some_and(counted) {
                     return Err("not supported: setsockopt SO_RCVBUF where the buffer began without a size".to_owned());
                 }
@@ -839,6 +846,7 @@ impl Connection {
 
     /// `close`: nor will it read.
     fn end(&mut self, now: Time) {
+        self.closed = true;
         self.shut(now);
         if let Some(endpoint) = &mut self.endpoint {
             endpoint.abandon(now);

@@ -253,3 +253,43 @@ fn damaged_scripts_do_no_harm() {
         assert_eq!(report.passed, report.line.is_none(), "{text}\n{report:?}");
     }
 }
+
+/// Linux's ip-sysctl and `tcp_rcv_space_adjust`: whether the receive buffer grows, and how far, is read as the application reads; how far
+/// the send buffer grows (`tcp_sndbuf_expand`) as it fills.
+#[test]
+fn how_far_buffers_grow_is_read_while_a_connection_is_open() {
+    let begin = "`sysctl -q net.ipv4.tcp_rmem=\"4096 131072 6291456\" net.ipv4.tcp_wmem=\"4096 16384 4194304\"`
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 65535 <mss 1000,nop,nop,sackOK,nop,wscale 7>
++0 > S. 0:0(0) ack 1 <...>
++.1 < . 1:1(0) ack 1 win 1000
++0 accept4(3, ..., ..., SOCK_NONBLOCK) = 4
+";
+    let mut more = String::new();
+    for n in 0..120 {
+        let wait = if n % 40 == 0 { ".3" } else { ".001" };
+        let (from, to) = (1 + 1000 * n, 1001 + 1000 * n);
+        more += &format!("+{wait} < . {from}:{to}(1000) ack 1 win 1000\n+0 read(4, ..., 9999) = 1000\n");
+    }
+    for (set, grows) in
+        [("tcp_moderate_rcvbuf=1", true), ("tcp_moderate_rcvbuf=0", false), ("tcp_rmem=\"4096 131072 131072\"", false)]
+    {
+        let last = format!("+0 %{{ assert (SK_MEMINFO_RCVBUF > 131072) == {} }}%\n", i32::from(grows));
+        let told = run(&format!("{begin}+0 `sysctl -q net.ipv4.{set}`\n{more}{last}"), "receives");
+        assert!(told.passed, "{set}: {told:?}");
+    }
+    let fill = "+0 write(4, ..., 10000000) = ...\n+.1 < . 1:1(0) ack 5001 win 1000\n+0 write(4, ..., 10000000) = ...\n";
+    for (most, size) in [(4_194_304, 58_880), (30_000, 30_000), (10_000, 16_384)] {
+        let set = format!("+0 `sysctl -q net.ipv4.tcp_wmem=\"4096 4096 {most}\"`\n");
+        let told =
+            run(&format!("{begin}{set}{fill}+0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [{size}], [4]) = 0\n"), "sends");
+        assert!(told.passed, "{most}: {told:?}");
+    }
+    for set in ["tcp_rmem=\"4096 131072 131072\"", "tcp_moderate_rcvbuf=0", "tcp_wmem=\"1 2 3\"", "tcp_adv_win_scale=1"]
+    {
+        let told = report(&format!("+0 `sysctl -q net.ipv4.{set}`\n")).1;
+        assert!(told.starts_with("not supported: net.ipv4.tcp_") && told.contains("on an open connection"), "{told}");
+    }
+}

@@ -10,15 +10,15 @@ use super::fair_queue::FairQueue;
 use super::keepalive::KeepAlive;
 use super::notify::{Interest, Notices};
 use super::setup::{HEADERS, Queue, Setup, TIMESTAMPS};
+use super::shell::{DEVICE_MTU, configure, short};
 use super::socket::{Pending, Socket};
-use crate::tcp::sysctl::Sysctl;
 use crate::tcp::{Config, Endpoint, FastOpen, State, refusal};
 use crate::wire::{Flags, Segment};
 use cclab_algo::cc::Phase;
 use cclab_algo::{Duration, Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Steps of the endpoint without which no script ends; more is an endless loop.
+/// Steps of the endpoint at one time; more is an endless loop.
 const MAX_STEPS: u32 = 1_000_000;
 
 /// The smallest path MTU that is believed, and for how long a host remembers it (Linux `min_pmtu`, `mtu_expires`).
@@ -26,10 +26,10 @@ const MIN_PATH_MTU: u32 = 552;
 const REMEMBERED: Duration = Duration::from_secs(600);
 
 /// Plays a script to its end or to its first difference.
-pub(super) fn play(script: &Script, notes: &mut Vec<String>) -> Result<(), Failure> {
+pub(super) fn play(script: &Script, notes: &mut Vec<String>, stopped: &mut dyn FnMut() -> bool) -> Result<(), Failure> {
     let setup =
         Setup::new(&script.directives, &script.options, notes).map_err(|(line, message)| Failure { line, message })?;
-    let mut world = World::new(setup, script);
+    let mut world = World::new(setup, script, stopped);
     let outcome = script.events.iter().enumerate().try_for_each(|(index, event)| {
         world.at = index;
         world.event(event).map_err(|message| Failure { line: world.failed_line.unwrap_or(event.line), message })
@@ -58,6 +58,8 @@ pub(super) struct Connection {
     pub(super) reset: bool,
     /// This end will write no more.
     pub(super) shut: bool,
+    /// The application has closed it.
+    pub(super) closed: bool,
     /// This end will read no more than it has.
     pub(super) read_shut: bool,
     /// What was written, and what is told of it.
@@ -107,6 +109,8 @@ pub(super) struct Connection {
 /// All that a script plays with.
 pub(super) struct World<'a> {
     script: &'a Script,
+    /// Nobody wants it played any further.
+    stopped: &'a mut dyn FnMut() -> bool,
     /// Which of its events is played.
     at: usize,
     pub(super) setup: Setup,
@@ -134,9 +138,10 @@ pub(super) struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    fn new(setup: Setup, script: &'a Script) -> World<'a> {
+    fn new(setup: Setup, script: &'a Script, stopped: &'a mut dyn FnMut() -> bool) -> World<'a> {
         World {
             script,
+            stopped,
             at: 0,
             setup,
             now: Time::ZERO,
@@ -157,6 +162,7 @@ impl<'a> World<'a> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), String> {
+        self.look()?;
         if let What::Expect(packet) = &event.what {
             return self.expect(packet, event.when);
         }
@@ -188,6 +194,10 @@ impl<'a> World<'a> {
             What::Shell(text) => self.shell(text, event.line),
             What::Unsupported(what) => Err(format!("not supported: {what}")),
         }
+    }
+
+    fn look(&mut self) -> Result<(), String> {
+        if (self.stopped)() { Err("stopped".to_owned()) } else { Ok(()) }
     }
 
     /// The end of the script: a call may still have to return.
@@ -227,6 +237,7 @@ impl<'a> World<'a> {
 
     fn pass(&mut self, to: Time) {
         if to > self.now {
+            self.steps = 0;
             for connection in &mut self.connections {
                 connection.pass(self.now, to);
             }
@@ -236,6 +247,7 @@ impl<'a> World<'a> {
 
     /// The next thing that a connection does by itself, if it is not later than `limit`.
     fn step(&mut self, limit: Time) -> Result<bool, String> {
+        self.look()?;
         let next = self.connections.iter().map(Connection::next_timer).enumerate().min_by_key(|(_, due)| *due);
         // A call that looks at descriptors gives up.
         if let Some(due) = self.poll_due.filter(|due| self.pending.is_some() && *due <= limit && *due > self.now)
@@ -251,7 +263,7 @@ impl<'a> World<'a> {
             return Err(format!("the endpoint does not come to rest at {:?}; this is a bug in cclab", self.now));
         }
         self.pass(due);
-        self.connections[index].on_timer(self.now);
+        self.connections[index].on_timer(self.now, self.setup.retries);
         self.settle()?;
         Ok(true)
     }
@@ -276,7 +288,7 @@ impl<'a> World<'a> {
                 continue;
             }
             let mut burst = Vec::new();
-            while let Some(segment) = connection.next_segment(self.now) {
+            while let Some(segment) = connection.next_segment(self.now, self.setup.retries) {
                 match queue {
                     _ if index + 1 < count => {}
                     Queue::Fair => burst.push(segment),
@@ -433,6 +445,7 @@ impl<'a> World<'a> {
             left: false,
             reset: false,
             shut: false,
+            closed: false,
             read_shut: false,
             fair_queue: FairQueue::default(),
             buffer: Buffer::new(
@@ -556,21 +569,25 @@ impl<'a> World<'a> {
     /// A setting of the host concerns the connections that are opened later; what Linux reads while one lasts, that too.
     fn shell(&mut self, text: &str, line: usize) -> Result<(), String> {
         let set = self.setup.shell(text, line, &mut self.notes)?;
+        for socket in self.sockets.values_mut() {
+            if let Some(keep_alive) = &mut socket.keep_alive {
+                keep_alive.host = self.setup.keep_alive.host;
+            }
+        }
+        for connection in &mut self.connections {
+            connection.keep_alive.host = self.setup.keep_alive.host;
+            connection.buffer.set_lowat(connection.buffer.asked_lowat(), self.setup.not_sent_lowat);
+        }
         if std::mem::take(&mut self.setup.forget_peers) {
             self.peer = Peer::default();
         }
-        let Some(connection) = self.connections.last_mut().filter(|connection| !connection.is_over()) else {
-            return Ok(());
-        };
-        let Some(endpoint) = &mut connection.endpoint else { return Ok(()) };
-        for (name, value) in set {
-            match Sysctl::find(&name) {
-                Some(sysctl) if READ_LATER.contains(&sysctl.name) => {
-                    endpoint
-                        .reconfigure(|config| sysctl.set(config, &value))
-                        .map_err(|allowed| format!("{name}: \"{value}\" is not {allowed}"))?;
+        let last = self.connections.len().saturating_sub(1);
+        let open = self.connections.iter_mut().enumerate().filter(|(_, connection)| !connection.is_over());
+        for (index, connection) in open {
+            for (key, value) in &set {
+                if !connection.follow(key, value)? && index == last {
+                    self.notes.push(format!("line {line}: {key} is for the next connection"));
                 }
-                _ => self.notes.push(format!("line {line}: {name} is for the next connection")),
             }
         }
         Ok(())
@@ -707,6 +724,36 @@ impl<'a> World<'a> {
 }
 
 impl Connection {
+    /// A sysctl was set: whether Linux reads it where a connection is open.
+    ///
+    /// # Errors
+    /// It does, and this cannot.
+    fn follow(&mut self, key: &str, value: &str) -> Result<bool, String> {
+        let Some(endpoint) = &mut self.endpoint else { return Ok(true) };
+        let refused = |what: &str| Err(format!("not supported: {key} on an open connection{what}"));
+        let opens = matches!(endpoint.state(), State::SynSent | State::SynReceived);
+        match short(key) {
+            name if READ_FROM_HOST.contains(&name) => return Ok(true),
+            "tcp_syn_retries" | "tcp_synack_retries" if opens => return refused(" that is opening"),
+            DEVICE_MTU | "tcp_adv_win_scale" => return refused(""),
+            "tcp_rmem" | "tcp_moderate_rcvbuf" if endpoint.receive_buffer().is_none() => {
+                return refused(" whose receive buffer began without a size");
+            }
+            "tcp_comp_sack_nr" | "tcp_comp_sack_slack_ns" | "tcp_comp_sack_delay_ns" | "tcp_rmem" => {}
+            "tcp_wmem" => {
+                let most = value.split_whitespace().last().and_then(|most| most.parse().ok());
+                if !self.buffer.set_most(most.unwrap_or(u64::MAX)) {
+                    return refused(" whose send buffer has no bound");
+                }
+                return Ok(true);
+            }
+            name if READ_LATER.contains(&name) => {}
+            _ => return Ok(false),
+        }
+        endpoint.reconfigure(|config| configure(config, key, value))?;
+        Ok(true)
+    }
+
     /// When it wants to be woken: the endpoint, what a cork holds back, the end of the application's patience.
     fn next_timer(&self) -> Time {
         let Some(endpoint) = &self.endpoint else { return Time::NEVER };
@@ -719,7 +766,7 @@ impl Connection {
         patience.map_or(Time::NEVER, |(timeout, (since, _))| since + timeout)
     }
 
-    fn on_timer(&mut self, now: Time) {
+    fn on_timer(&mut self, now: Time, retries: u32) {
         if now >= self.gives_up() {
             return self.fail(now, "ETIMEDOUT");
         }
@@ -730,9 +777,36 @@ impl Connection {
             self.buffer.due = Time::NEVER;
             self.release(now, false);
         }
-        if let Some(endpoint) = &mut self.endpoint {
-            endpoint.on_timer(now);
+        let hopeless = self.is_hopeless(now, retries);
+        let Some(endpoint) = &mut self.endpoint else { return };
+        let timeouts = endpoint.stats().timeouts;
+        endpoint.on_timer(now);
+        if hopeless && endpoint.stats().timeouts > timeouts {
+            self.fail(now, "ETIMEDOUT");
         }
+    }
+
+    /// Whether a timeout now is the last: after the time that so many retransmissions take from an RTO of 200 ms on, counted from
+    /// the first (Linux `tcp_write_timeout`). Behind a closed window it is after two of the longest RTOs without a word.
+    fn is_hopeless(&self, now: Time, retries: u32) -> bool {
+        const RTO_MIN: Duration = Duration::from_millis(200);
+        let (Some(endpoint), Some((since, _)), None) = (&self.endpoint, self.stalled, self.user_timeout) else {
+            return false;
+        };
+        let (retries, most) = (self.retries(retries), endpoint.rto_max());
+        if endpoint.info().snd_wnd == 0 && !self.closed {
+            return now.since(since).min(now.since(self.heard)) > most * 2;
+        }
+        let doublings = (most.0 / RTO_MIN.0).max(1).ilog2();
+        let doubled = RTO_MIN * ((2 << retries.min(doublings)) - 1);
+        now.since(since) >= doubled + most * u64::from(retries.saturating_sub(doublings))
+    }
+
+    /// How many retransmissions or probes in a row may be in vain: of what no application has any more eight, and none once the
+    /// timeout is as long as it gets (Linux `tcp_orphan_retries`).
+    fn retries(&self, of_host: u32) -> u32 {
+        let Some(endpoint) = self.endpoint.as_ref().filter(|_| self.closed) else { return of_host };
+        if endpoint.info().rto < endpoint.rto_max() { 8 } else { 0 }
     }
 
     /// The connection is no more, and the application will hear why.
@@ -747,7 +821,7 @@ impl Connection {
     }
 
     /// The next segment that it sends now.
-    fn next_segment(&mut self, now: Time) -> Option<Segment> {
+    fn next_segment(&mut self, now: Time, retries: u32) -> Option<Segment> {
         loop {
             let segment = self.endpoint.as_mut()?.poll_transmit(now);
             let Some(segment) = segment else {
@@ -764,6 +838,11 @@ impl Connection {
             let control = Flags::FIN | Flags::SYN | Flags::RST | Flags::ACK;
             let ack = segment.len == 0 && segment.flags.0 & control.0 == Flags::ACK.0;
             let probe = ack && segment.seq + 1 == una;
+            if probe && self.unacked() > 0 && self.probes >= self.retries(retries) {
+                // Nor does it ask for a window any longer (Linux `tcp_probe_timer`).
+                self.fail(now, "ETIMEDOUT");
+                return None;
+            }
             self.probes += u32::from(probe);
             self.moved |= segment.len > 0;
             // A closed window counts as silence, too (Linux `icsk_probes_tstamp`).
@@ -807,13 +886,31 @@ impl Connection {
 const READ_LATER: &[&str] = &[
     "tcp_dsack",
     "tcp_early_retrans",
+    "tcp_ecn_fallback",
     "tcp_ecn_option",
     "tcp_frto",
+    "tcp_invalid_ratelimit",
+    "tcp_max_reordering",
+    "tcp_moderate_rcvbuf",
+    "tcp_recovery",
+    "tcp_reordering",
+    "tcp_slow_start_after_idle",
+    "tcp_thin_linear_timeouts",
+];
+
+/// Those of them that are the host's here.
+const READ_FROM_HOST: &[&str] = &[
+    "ip_no_pmtu_disc",
+    "net.core.rmem_max",
+    "net.core.wmem_max",
+    "tcp_keepalive_intvl",
+    "tcp_keepalive_probes",
+    "tcp_keepalive_time",
     "tcp_min_tso_segs",
+    "tcp_notsent_lowat",
     "tcp_pacing_ca_ratio",
     "tcp_pacing_ss_ratio",
-    "tcp_recovery",
-    "tcp_slow_start_after_idle",
+    "tcp_retries2",
     "tcp_tso_rtt_log",
 ];
 

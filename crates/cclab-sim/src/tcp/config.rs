@@ -196,6 +196,10 @@ pub struct Config {
     pub comp_sack_nr: u32,
     /// Retransmission timeout.
     pub rto: RtoConfig,
+    /// The first six timeouts in a row of a sender with fewer than four segments out do not back off (Linux `tcp_thin_linear_timeouts`).
+    pub thin_linear_timeouts: bool,
+    /// Time between two answers to what is out of place and brings no data (Linux `tcp_invalid_ratelimit`).
+    pub challenge_gap: Duration,
     /// Duplicate ACKs that mean a loss.
     pub dupthresh: u32,
     /// Most segments that this grows to where the path is seen to reorder (Linux `tcp_max_reordering`).
@@ -268,6 +272,8 @@ impl Config {
                 initial: Duration::from_secs(1),
                 granularity: Duration::ZERO,
             },
+            thin_linear_timeouts: false,
+            challenge_gap: Duration::from_millis(500),
             dupthresh: 3,
             max_reordering: 300,
             reo_wnd_adapts: true,

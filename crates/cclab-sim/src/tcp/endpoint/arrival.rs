@@ -6,9 +6,6 @@ use crate::wire::{Flags, Segment};
 use cclab_algo::Time;
 use cclab_algo::params::Flavour;
 
-/// Between two answers to what is out of place and brings no data (Linux `tcp_invalid_ratelimit`).
-const RATE_LIMIT_MS: u32 = 500;
-
 /// The answer to a segment that no connection takes (RFC 9293 §3.10.7.1).
 pub fn refusal(now: Time, segment: &Segment) -> Option<Segment> {
     let reset = if segment.flags.has(Flags::ACK) {
@@ -140,7 +137,8 @@ impl Endpoint {
     /// An ACK that asks whether the peer means it (RFC 5961 §7), not too often.
     pub(super) fn challenge(&mut self, now: Time) {
         let ms = (now.0 / 1_000_000) as u32;
-        if self.challenged_ms == u32::MAX || ms.wrapping_sub(self.challenged_ms) >= RATE_LIMIT_MS {
+        let gap = (self.snd.config().challenge_gap.0 / 1_000_000) as u32;
+        if self.challenged_ms == u32::MAX || ms.wrapping_sub(self.challenged_ms) >= gap {
             self.challenged_ms = ms;
             self.rcv.ack_now = true;
         }

@@ -30,6 +30,12 @@ impl Compression {
         config.comp_sack_delay.map(|delay| Compression { delay, slack, most, held: 0, ack: 0, sent: 0, said: false })
     }
 
+    /// The settings are others from now on.
+    pub fn follow(&mut self, config: &Config) {
+        (self.slack, self.most) = (config.comp_sack_slack, config.comp_sack_nr);
+        self.delay = config.comp_sack_delay.unwrap_or(self.delay);
+    }
+
     /// Data came, but some before it is missing from `rcv_nxt` on: when an ACK leaves that need not leave at once.
     pub fn hold(&mut self, now: Time, rcv_nxt: u64, rtt: Duration) -> Option<Time> {
         if std::mem::take(&mut self.said) {

@@ -553,6 +553,10 @@ impl Endpoint {
     pub fn full_segment(&self) -> u32 {
         self.rcv.full_segment()
     }
+    /// The longest retransmission timeout.
+    pub fn rto_max(&self) -> Duration {
+        self.snd.config().rto.max
+    }
     /// Retransmission timeouts since anything was last acknowledged.
     pub fn timeouts_in_a_row(&self) -> u32 {
         self.snd.timeouts_in_a_row()

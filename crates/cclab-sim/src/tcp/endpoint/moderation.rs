@@ -32,6 +32,8 @@ pub(super) struct Moderation {
     buffer: u64,
     most: u64,
     grows: bool,
+    /// SO_RCVBUF has fixed it.
+    fixed: bool,
     /// What of the buffer is window: by the old rule, or in 256ths as segments have shown.
     scale: Option<i8>,
     ratio: u64,
@@ -61,7 +63,8 @@ impl Moderation {
         config.initial_receive_buffer.map(|buffer| Moderation {
             buffer,
             most: config.receive_buffer.max(buffer),
-            grows: config.receive_buffer > buffer,
+            grows: config.moderate_receive_buffer && config.receive_buffer > buffer,
+            fixed: false,
             scale: config.adv_win_scale,
             ratio: HALF,
             full_segment: SMALLEST_FULL,
@@ -123,7 +126,14 @@ impl Moderation {
     }
     /// It has this size, and keeps it.
     pub fn fix(&mut self, bytes: u64) {
-        (self.buffer, self.most, self.grows) = (bytes, bytes, false);
+        (self.buffer, self.most, self.grows, self.fixed) = (bytes, bytes, false, true);
+    }
+    /// What it may grow to, and whether it does, is otherwise from now on.
+    pub fn follow(&mut self, config: &Config) {
+        if !self.fixed {
+            self.most = config.receive_buffer.max(self.buffer);
+            self.grows = config.moderate_receive_buffer && config.receive_buffer > self.buffer;
+        }
     }
     /// Whether a packet of `len` bytes has no room while `waiting` others are there (`tcp_can_ingest`).
     pub fn overflows(&self, len: u32, waiting: u64) -> bool {

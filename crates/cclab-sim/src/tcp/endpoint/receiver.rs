@@ -82,6 +82,17 @@ impl Tuning {
         let any = compression.is_some() || moderation.is_some();
         any.then(|| Box::new(Tuning { rtt: ReceiveRtt::default(), compression, moderation }))
     }
+
+    fn follow(&mut self, config: &Config) {
+        if let Some(compression) = &mut self.compression {
+            compression.follow(config);
+        } else {
+            self.compression = Compression::new(config);
+        }
+        if let Some(moderation) = &mut self.moderation {
+            moderation.follow(config);
+        }
+    }
 }
 
 /// What was received out of order, or twice.
@@ -127,6 +138,9 @@ impl Receiver {
     }
 
     pub fn set_config(&mut self, config: Arc<Config>) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.follow(&config);
+        }
         self.config = config;
     }
 

@@ -8,7 +8,15 @@ use cclab_algo::cc::{Phase, TimeoutEvent};
 use cclab_algo::params::Flavour;
 use cclab_algo::{Duration, Time};
 
+/// Timeouts in a row of a thin stream that do not back off (`TCP_THIN_LINEAR_RETRIES`).
+const THIN_RETRIES: u32 = 6;
+
 impl Sender {
+    /// So few segments are out that duplicate ACKs will not tell of a loss (Linux `tcp_stream_is_thin`), and more may come.
+    fn is_thin(&self) -> bool {
+        self.config.thin_linear_timeouts && self.board.out().segments < 4 && !self.fin_sent()
+    }
+
     /// The retransmission timer expired.
     pub(super) fn on_rto(&mut self, now: Time) {
         if self.board.is_empty() {
@@ -26,7 +34,11 @@ impl Sender {
             self.reordering.doubt(self.config.dupthresh, self.board.sacked().segments);
         }
         self.go_back_n(now, first);
-        self.rtt.back_off();
+        if self.is_thin() && self.timeouts_in_a_row() <= THIN_RETRIES {
+            self.rtt.clear_backoff();
+        } else {
+            self.rtt.back_off();
+        }
         self.rearm_from(now);
     }
 
