@@ -326,7 +326,7 @@ fn pair<'a>(words: &mut impl Iterator<Item = &'a str>, command: &'a str) -> Opti
     }
     // The words of a quoted value come next: they are part of it.
     let quote = &value[..1];
-    let start = command.find(value)? + 1;
+    let start = command.find(word)? + key.len() + 2;
     let end = command[start..].find(quote).map_or(command.len(), |i| start + i);
     if !value[1..].ends_with(quote) {
         words.find(|w| w.ends_with(quote));
