@@ -89,7 +89,7 @@ fn nothing_is_ignored_without_a_word() {
         ("+0 getsockopt(3, SOL_SOCKET, SO_SNDBUF, [1], [4]) = 0", "getsockopt SO_SNDBUF"),
         ("+0 splice(3, 0, 4, 0, 10, 0) = 10", "the system call splice"),
         ("+0 `sysctl -q net.ipv4.tcp_foo=1`", "the sysctl net.ipv4.tcp_foo"),
-        ("+0 `sysctl -q net.ipv4.tcp_retries2=3`", "net.ipv4.tcp_retries2=3; only 15"),
+        ("+0 `sysctl -q net.ipv4.tcp_fin_timeout=3`", "net.ipv4.tcp_fin_timeout=3; only 60"),
         ("+0 `tc qdisc add dev tun0 root netem delay 10ms`", "the command tc qdisc add dev tun0 root netem delay 10ms"),
         ("+0 `ip route change 192.0.2.0/24 dev tun0 quickack 1`", "`ip route … quickack`"),
         ("+0 `reboot`", "the command reboot"),
