@@ -134,8 +134,7 @@ fn chain_of(cc: &str, hops: u32, window: u32, queue: &str, seeds: u64) -> (f64, 
 
 /// Chains of 4 to 16 hops, mean over the hops: with windows of 8 and 32 Muzha has a tenth more than NewReno, or better (the authors: 5 to 10 %
 /// more). With one of 4, which is close to the best already (a quarter of the hops, Fu et al. 2003), their gain is not found: no less, but for the
-/// 4 % that ten seeds leave open, nor does it send fewer packets again, but for the fifth that they leave open of these. With 8 and 32 it sends
-/// fewer again than NewReno and more than Vegas (the slides: 14, 16, 25 for NewReno,
+/// 4 % that ten seeds leave open. It sends fewer packets again than NewReno, with 8 and 32 more than Vegas (the slides: 14, 16, 25 for NewReno,
 /// 6, 6, 9 for Vegas, 10, 10, 18 for Muzha at 4, 6, 8 hops).
 #[test]
 fn chains_carry_more_where_windows_are_wide_and_lose_less() {
@@ -149,10 +148,10 @@ fn chains_carry_more_where_windows_are_wide_and_lose_less() {
         let vegas = mean(r#"{ name = "vegas", alpha = 1, beta = 3 }"#);
         println!("{window}: {muzha:?}, NewReno {newreno:?}, Vegas {vegas:?}");
         // With a window of 4 the receiver decides.
-        let (least, most) = if window == 4 { (0.95, 1.2) } else { (1.1, 1.0) };
+        let least = if window == 4 { 0.95 } else { 1.1 };
         assert!(muzha.0 >= least * newreno.0, "window {window}: {muzha:?}, NewReno {newreno:?}");
         assert!(
-            muzha.1 < most * newreno.1 && (vegas.1 < muzha.1 || window == 4),
+            muzha.1 < newreno.1 && (vegas.1 < muzha.1 || window == 4),
             "window {window}: {muzha:?}, {newreno:?}, {vegas:?}"
         );
     }

@@ -362,9 +362,9 @@ impl Sender {
             _ => self.classic(),
         };
         if self.law.governs_recovery() {
-            // Nobody inflates the window: each duplicate ACK tells of a segment that left the network. After a timeout all count as lost.
-            let told = if self.classic() && self.episode.phase() != Phase::Loss { self.told() } else { 0 };
-            return self.board.pipe().saturating_sub(u64::from(told) * self.mss());
+            // Nobody inflates the window: each duplicate ACK tells of a segment that left the network.
+            let delivered = if self.classic() { u64::from(self.episode.dupacks()) * self.mss() } else { 0 };
+            return self.board.pipe().saturating_sub(delivered);
         }
         if counts_all { self.board.out().bytes } else { self.board.pipe() }
     }
