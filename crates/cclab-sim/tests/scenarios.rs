@@ -300,14 +300,16 @@ fn what_is_automatic_is_of_the_flows_that_cross_the_link() {
 fn every_option_of_a_flow_arrives() {
     let s = load("options");
     let f = &s.flows[0];
-    // What cannot be otherwise: recovery = "sack" needs sack, the flow has one path, hosts know nothing before a run, and SYNs are counted by
-    // scripts alone.
+    // What cannot be otherwise: recovery = "sack" needs sack, the flow has one path, hosts know nothing before a run; scripts alone count
+    // SYNs, are thin, and wait between challenges.
     let same = [
         "    sack: true,",
         "    multipath: false,",
         "    metrics: None,",
         "    syn_retries: 6,",
         "    synack_retries: 5,",
+        "    thin_linear_timeouts: false,",
+        "    challenge_gap: 0.500000000s,",
     ];
     let lines = |c: &Config| format!("{c:#?}").lines().map(String::from).collect::<Vec<_>>();
     let linux = lines(&Config::linux(1));
