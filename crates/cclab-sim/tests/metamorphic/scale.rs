@@ -34,6 +34,20 @@ use Absolute::{Law, OutOfPlace, Queue, Seldom, Tcp};
 pub const ABSOLUTE: &[(Absolute, &str)] = &[
     (Law("vivace", None), "utility of Mbit/s"),
     (Law("cubic", Some("linux")), "RTTs of the first second after a loss, HyStart's 2 to 16 ms (Linux)"),
+    (
+        Tcp(
+            r#"{ "cc": { "name": "cubic", "hystart": "hystart" }, "flavour": "paper" }"#,
+            r#"{ "cc": { "hystart": "off" } }"#,
+        ),
+        "RTTs that differ by 4 to 16 ms, ACKs within 2 ms",
+    ),
+    (
+        Tcp(
+            r#"{ "cc": { "name": "cubic", "hystart": "hystart++" }, "flavour": "paper" }"#,
+            r#"{ "cc": { "hystart": "off" } }"#,
+        ),
+        "RTTs that differ by 4 to 16 ms (RFC 9406)",
+    ),
     (Law("htcp", Some("linux")), "jiffies (Linux)"),
     (Law("bbr", None), "two segments at once from 1.2 Mbit/s on, 100 ms of extra ACKs, minima over 10 s"),
     (Law("bbr3", None), "minima over 5 s, ProbeRTT of 200 ms, 2 to 3 s between probes"),
@@ -135,18 +149,25 @@ fn replace(json: &mut Json, known: Option<Absolute>, draw: &mut usize) {
             merge(json, parsed(instead));
         }
     }
-    if json.get("cc").is_some() {
+    // the law of coupled subflows stands in a field of its own
+    let coupled = json.get("coupling").is_some_and(|coupling| *coupling != "none");
+    let field = if coupled { "coupling" } else { "cc" };
+    if json.get(field).is_some() {
         let is = |what: &Absolute, law: &str| matches!(what, Law(name, only) if *name == law && only.is_none_or(|only| only == flavour));
-        if let Some(Law(name, only)) = known {
-            json["cc"] = name.into();
+        if let Some(Law(name, only)) = known
+            && !coupled
+        {
+            json[field] = name.into();
             json["flavour"] = only.unwrap_or(&flavour).into();
         } else if ABSOLUTE
             .iter()
-            .any(|(what, _)| is(what, json["cc"]["name"].as_str().or(json["cc"].as_str()).expect("a name")))
+            .any(|(what, _)| is(what, json[field]["name"].as_str().or(json[field].as_str()).expect("a name")))
         {
-            json["cc"] = others(draw, cc::REGISTRY.iter().map(|entry| entry.name), |name| {
-                !ABSOLUTE.iter().any(|(what, _)| is(what, name))
-            })
+            json[field] = others(
+                draw,
+                cc::REGISTRY.iter().filter(|entry| !coupled || entry.is_coupled()).map(|entry| entry.name),
+                |name| !ABSOLUTE.iter().any(|(what, _)| is(what, name)),
+            )
             .into();
         }
     }
@@ -164,8 +185,11 @@ fn has(json: &Json, fields: &Json) -> bool {
     }
 }
 
-/// Fields into fields.
+/// Fields into fields; those of another name are dropped.
 fn merge(into: &mut Json, fields: Json) {
+    if fields.get("name").is_some_and(|name| into["name"] != *name) {
+        *into = json!({});
+    }
     match fields {
         Json::Object(fields) => fields.into_iter().for_each(|(name, field)| merge(&mut into[name], field)),
         field => *into = field,

@@ -1,6 +1,10 @@
 //! Small scenarios of everything there is, told with any offset of time.
 
 use cclab_algo::cc;
+use cclab_algo::params::Kind;
+use cclab_sim::app::scheduler;
+use cclab_sim::net::medium::profile::PROFILES;
+use cclab_sim::net::medium::routing;
 use cclab_sim::net::queue;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -36,14 +40,47 @@ pub enum Network {
     Wired(Link),
     /// The same with a last hop by radio, of so many stations.
     Wifi(Link, usize),
-    /// A chain of stations, a routing protocol, and when the last one moves.
-    Radio {
-        hops: u64,
-        routing: Json,
-        rts: bool,
-        moves: Option<u64>,
-    },
+    Radio(Radio),
 }
+
+/// Stations, how they find each other, and when the last one moves.
+#[derive(Clone, Debug)]
+pub struct Radio {
+    shape: Shape,
+    hops: u64,
+    profile: &'static str,
+    routing: (&'static str, &'static str),
+    rts: bool,
+    moves: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Chain,
+    Cross,
+    Grid,
+    Random,
+}
+
+/// What belongs to the time of day.
+#[derive(Clone, Copy, Debug)]
+pub enum Clocked {
+    /// A connection that carries all others.
+    Tunnel,
+    /// A queue, with these fields.
+    Queue(&'static str, &'static str),
+    /// A routing protocol, with these fields.
+    Routing(&'static str, &'static str),
+}
+
+/// All of it, and why.
+pub const CLOCKED: &[(Clocked, &str)] = &[
+    (Clocked::Tunnel, "it opens with the run"),
+    (Clocked::Queue("red", r#"{ "adaptive": true }"#), "its probability falls while nothing comes"),
+    (Clocked::Routing("dsdv", "{}"), "stations tell of their routes from the beginning of time on"),
+    (Clocked::Routing("abr", "{}"), "stations call from the beginning of time on"),
+    (Clocked::Routing("aodv", "{}"), "ns-2's local repair takes a moment for a length of time"),
+];
 
 #[derive(Clone, Debug)]
 pub struct Link {
@@ -82,6 +119,8 @@ enum Change {
 #[derive(Clone, Debug)]
 pub struct Flow {
     law: usize,
+    /// Which of the law's words or flags is another, if any.
+    variant: usize,
     options: Json,
     work: Work,
     rtt: u64,
@@ -103,6 +142,8 @@ struct Background {
     law: usize,
     start: u64,
     web: bool,
+    /// Whether hosts remember what they learn of a path.
+    remembers: bool,
 }
 
 fn ns(time: u64) -> String {
@@ -169,14 +210,37 @@ impl World {
         matches!(&self.network, Network::Wired(link) | Network::Wifi(link, _) if link.queue == "fq-codel")
     }
 
-    /// Whether a connection carries all others.
-    pub fn has_tunnel(&self) -> bool {
-        matches!(&self.network, Network::Wired(link) if link.tunnel.is_some_and(|tunnel| tunnel != "udp"))
+    /// Whether something in it belongs to the time of day.
+    pub fn has(&self, clocked: Clocked) -> bool {
+        match (clocked, &self.network) {
+            (Clocked::Tunnel, Network::Wired(link)) => link.tunnel.is_some_and(|tunnel| tunnel != "udp"),
+            (Clocked::Queue(name, fields), Network::Wired(link) | Network::Wifi(link, _)) => {
+                (link.queue, link.settings) == (name, fields)
+            }
+            (Clocked::Routing(name, fields), Network::Radio(radio)) => radio.routing == (name, fields),
+            _ => false,
+        }
     }
 
-    /// Whether a queue changes its ways while nothing comes.
-    pub fn has_adaptive_queue(&self) -> bool {
-        matches!(&self.network, Network::Wired(link) | Network::Wifi(link, _) if link.settings.contains("adaptive"))
+    /// The same with it, where that can be.
+    pub fn with(mut self, clocked: Clocked) -> Option<World> {
+        match (clocked, &mut self.network) {
+            (Clocked::Tunnel, Network::Wired(link)) => link.tunnel = Some("cubic"),
+            (Clocked::Queue(name, fields), Network::Wired(link)) => (link.queue, link.settings) = (name, fields),
+            (Clocked::Routing(name, fields), Network::Radio(radio)) => radio.routing = (name, fields),
+            _ => return None,
+        }
+        Some(self)
+    }
+
+    /// Whether transfers come and go beside the flows.
+    pub fn has_background(&self) -> bool {
+        self.background.is_some()
+    }
+
+    /// Whether its last hop is by radio.
+    pub fn has_wifi(&self) -> bool {
+        matches!(self.network, Network::Wifi(..))
     }
 
     /// Whether there are stations.
@@ -187,15 +251,20 @@ impl World {
     pub fn json(&self, told: Told) -> Json {
         let mut network = match &self.network {
             Network::Wired(link) | Network::Wifi(link, _) => link.json(told.shift),
-            Network::Radio { hops, routing, rts, moves } => {
-                let threshold = if *rts { "always" } else { "never" };
-                let mut air = json!({ "profile": "ns2-2M", "routing": routing, "rts_threshold": threshold });
-                if let Some(at) = moves {
-                    let to = json!([format!("{} m", 250 * hops + 100), "0 m"]);
-                    let there = json!({ "node": hops, "at": ns(at + told.shift), "to": to, "speed": "400 m/s" });
-                    air["mobility"] = json!({ "model": "moves", "moves": [there] });
-                }
-                json!({ "topology": "chain", "hops": hops, "wireless": air })
+            Network::Radio(radio) => {
+                let mut network = radio.json(told.shift, radio.last());
+                insert(
+                    &mut network,
+                    &match radio.shape {
+                        Shape::Chain => json!({ "topology": "chain", "hops": radio.hops }),
+                        Shape::Cross => json!({ "topology": "cross", "hops": 2 }),
+                        Shape::Grid => json!({ "topology": "grid", "rows": 2, "columns": radio.hops + 1 }),
+                        Shape::Random => {
+                            json!({ "topology": "random", "nodes": radio.hops + 2, "area": ["400 m", "300 m"] })
+                        }
+                    },
+                );
+                network
             }
         };
         let mut traces = json!({});
@@ -218,21 +287,31 @@ impl World {
             "traces": traces,
             "record": { "samples": "off", "packets": "table" },
         });
-        if let (Some(b), Network::Wired(link)) = (&self.background, &self.network) {
-            let mut entry = json!({
-                "kind": if b.web { "web" } else { "poisson" },
-                "load": b.load,
-                "cc": cc::REGISTRY[b.law].name,
-                "rtt": [ns(link.rtt), ns(link.rtt * 2)],
-                "start": ns(told.shift + b.start),
-                "sizes": "20 kB",
-            });
-            if b.web {
-                entry["think"] = json!({ "min": "50 ms" });
-            }
+        if let Some(mut entry) = self.background(told.shift)
+            && let Network::Wired(link) = &self.network
+        {
+            entry["rtt"] = json!([ns(link.rtt), ns(link.rtt * 2)]);
             all["background"] = json!([entry]);
         }
         all
+    }
+
+    fn background(&self, shift: u64) -> Option<Json> {
+        let b = self.background.as_ref()?;
+        let mut entry = json!({
+            "kind": if b.web { "web" } else { "poisson" },
+            "load": b.load,
+            "cc": cc::REGISTRY[b.law].name,
+            "start": ns(shift + b.start),
+            "sizes": "20 kB",
+        });
+        if b.web {
+            entry["think"] = json!({ "min": "50 ms" });
+        }
+        if b.remembers {
+            insert(&mut entry, &json!({ "fast_open": true, "no_metrics_save": false }));
+        }
+        Some(entry)
     }
 
     fn flow(&self, k: usize, shift: u64) -> Json {
@@ -247,6 +326,9 @@ impl World {
         }
         if let Network::Wifi(_, stations) = &self.network {
             json["station"] = (k % stations).into();
+        }
+        if let Network::Radio(radio) = &self.network {
+            insert(&mut json, &radio.ends(k));
         }
         match &flow.work {
             Work::Udp(fields) => {
@@ -274,10 +356,66 @@ impl World {
             Work::Paths(..) => {}
         }
         insert(&mut json, &flow.options);
+        if json.get("paths").is_some()
+            && let Some(fields) = json.as_object_mut()
+        {
+            // those are for a flow on one path
+            fields.retain(|name, _| !matches!(name.as_str(), "no_metrics_save" | "initial_send_buffer"));
+        }
         if json.get("coupling").is_none() {
-            json["cc"] = cc::REGISTRY[flow.law].name.into();
+            json["cc"] = flow.law();
         }
         json
+    }
+}
+
+impl Flow {
+    /// The law, with a word or a flag of it that is not its default.
+    fn law(&self) -> Json {
+        let entry = &cc::REGISTRY[self.law];
+        let variants = entry.params.iter().flat_map(|param| match param.kind {
+            Kind::Flag => [true, false].map(|flag| json!({ "name": entry.name, param.name: flag })).to_vec(),
+            Kind::Choice(words) => words.iter().map(|word| json!({ "name": entry.name, param.name: word })).collect(),
+            _ => vec![],
+        });
+        let variants: Vec<Json> = variants.collect();
+        variants.get(self.variant % (2 * variants.len() + 1)).cloned().unwrap_or_else(|| entry.name.into())
+    }
+}
+
+impl Radio {
+    /// The name of the station that moves.
+    fn last(&self) -> String {
+        match self.shape {
+            Shape::Chain => format!("n{}", self.hops),
+            Shape::Cross => "h2".into(),
+            Shape::Grid => format!("r1c{}", self.hops),
+            Shape::Random => format!("n{}", self.hops + 1),
+        }
+    }
+
+    /// Between which stations a flow is.
+    fn ends(&self, k: usize) -> Json {
+        match self.shape {
+            Shape::Chain => json!({}),
+            Shape::Cross => json!({ "path": if k == 1 { "vertical" } else { "horizontal" } }),
+            Shape::Grid => json!({ "from": "r0c0", "to": format!("r1c{}", self.hops) }),
+            Shape::Random => json!({ "from": format!("n{}", k % 2), "to": self.last() }),
+        }
+    }
+
+    /// What all stations have, and where `last` goes.
+    fn json(&self, shift: u64, last: String) -> Json {
+        let mut routing: Json = serde_json::from_str(self.routing.1).expect("JSON");
+        insert(&mut routing, &json!({ "name": self.routing.0 }));
+        let mut air = json!({ "profile": self.profile, "routing": routing });
+        air["rts_threshold"] = if self.rts { "always" } else { "never" }.into();
+        if let Some(at) = self.moves {
+            let to = json!([format!("{} m", 250 * self.hops + 100), "0 m"]);
+            let there = json!({ "node": last, "at": ns(at + shift), "to": to, "speed": "400 m/s" });
+            air["mobility"] = json!({ "model": "moves", "moves": [there] });
+        }
+        json!({ "wireless": air })
     }
 }
 
@@ -303,6 +441,9 @@ const SETTINGS: &[(&str, &str)] = &[
     ("dualpi2", r#"{ "scheduler": "shifted" }"#),
     ("drai", r#"{ "interval": "5 ms", "hold": "30 ms", "flows_within": "100 ms" }"#),
 ];
+
+/// What routing protocols may be told.
+const ROUTINGS: &[(&str, &str)] = &[("aodv", r#"{ "local_repair": false }"#), ("aodv", r#"{ "profile": "rfc3561" }"#)];
 
 fn link() -> impl Strategy<Value = Link> {
     let queue = (0..queue::REGISTRY.len(), 0..60_usize).prop_map(|(k, n)| {
@@ -336,20 +477,22 @@ fn link() -> impl Strategy<Value = Link> {
 }
 
 fn network() -> impl Strategy<Value = Network> {
-    let routing = prop_oneof![
-        2 => Just(json!("static")),
-        1 => Just(json!("direct")),
-        // ns-2's local repair waits for the time of day
-        2 => Just(json!({ "name": "aodv", "local_repair": false })),
-        2 => Just(json!({ "name": "aodv", "profile": "rfc3561" })),
-        2 => Just(json!("dsr")),
-    ];
+    let shape =
+        prop_oneof![3 => Just(Shape::Chain), 1 => Just(Shape::Cross), 1 => Just(Shape::Grid), 1 => Just(Shape::Random)];
+    let profile = (0..PROFILES.len()).prop_map(|k| PROFILES[k].name);
+    let routing = (0..routing::REGISTRY.len(), 0..60_usize).prop_map(|(k, n)| {
+        let name = routing::REGISTRY[k].name;
+        let settings: Vec<_> =
+            ROUTINGS.iter().filter(|(routing, _)| *routing == name).map(|(_, fields)| *fields).collect();
+        (name, *settings.get(n % (settings.len() + 1)).unwrap_or(&"{}"))
+    });
     let moves = prop_oneof![3 => Just(None), 1 => (1..800 * MS).prop_map(Some)];
+    let radio = (shape, 1_u64..4, profile, routing, any::<bool>(), moves)
+        .prop_map(|(shape, hops, profile, routing, rts, moves)| Radio { shape, hops, profile, routing, rts, moves });
     prop_oneof![
         12 => link().prop_map(Network::Wired),
         1 => (link(), 1_usize..4).prop_map(|(link, stations)| Network::Wifi(Link { tunnel: None, ..link }, stations)),
-        2 => (1_u64..4, routing, any::<bool>(), moves)
-            .prop_map(|(hops, routing, rts, moves)| Network::Radio { hops, routing, rts, moves }),
+        2 => radio.prop_map(Network::Radio),
     ]
 }
 
@@ -373,6 +516,12 @@ fn options() -> impl Strategy<Value = Json> {
         1 => Just(json!({ "rto_min": "50 ms", "initial_window": 3 })),
         1 => Just(json!({ "slow_start_after_idle": false, "cwnd_validation": false })),
         1 => Just(json!({ "quick_start": "1 Mbit/s" })),
+        1 => Just(json!({ "fast_open": true, "no_metrics_save": false })),
+        1 => Just(json!({ "no_metrics_save": false, "no_ssthresh_metrics_save": false })),
+        1 => Just(json!({ "send_buffer": "200 kB", "initial_send_buffer": "16 kB" })),
+        1 => Just(json!({ "initial_receive_buffer": "12 kB" })),
+        1 => Just(json!({ "comp_sack_delay": "5 ms", "comp_sack_slack": "1 ms", "comp_sack_nr": 9 })),
+        1 => (0..4_u8).prop_map(|n| json!({ "ecn": "accecn", "accecn_option": n })),
         1 => Just(json!({ "send_jitter": "1 ms" })),
         1 => Just(json!({ "start_jitter": "30 ms" })),
     ];
@@ -399,13 +548,14 @@ fn work() -> impl Strategy<Value = Work> {
             json!({ "kind": "requests", "request": request, "response": response, "think": think, "distribution": d, "count": 9 })
         }),
     ];
-    let scheduler = prop_oneof![Just("min-rtt"), Just("round-robin"), Just("redundant"), Just("blest"), Just("ecf")];
-    let coupling = prop_oneof![Just(None), Just(Some("lia")), Just(Some("olia")), Just(Some("balia"))];
+    let scheduler = (0..scheduler::REGISTRY.len()).prop_map(|k| scheduler::REGISTRY[k].name);
+    let coupled: Vec<_> = cc::REGISTRY.iter().filter(|entry| entry.is_coupled()).map(|entry| entry.name).collect();
+    let coupling = (0..=coupled.len()).prop_map(move |k| coupled.get(k).copied());
     prop_oneof![
         3 => Just(Work::Tcp(json!({}))),
         1 => (1_u64..200_000).prop_map(|bytes| Work::Tcp(json!({ "size": format!("{bytes} B") }))),
         4 => traffic.prop_map(|traffic| Work::Tcp(json!({ "traffic": traffic }))),
-        1 => (4 * MS..150 * MS, scheduler, coupling).prop_map(|(rtt, scheduler, coupling)| {
+        2 => (4 * MS..150 * MS, scheduler, coupling).prop_map(|(rtt, scheduler, coupling)| {
             Work::Paths(rtt, match coupling {
                 None => json!({ "scheduler": scheduler }),
                 Some(law) => json!({ "scheduler": scheduler, "coupling": law }),
@@ -420,33 +570,36 @@ fn work() -> impl Strategy<Value = Work> {
 
 fn flow() -> impl Strategy<Value = Flow> {
     let stop = prop_oneof![6 => Just(None), 1 => (500 * MS..1100 * MS).prop_map(Some)];
-    let times = (0..400 * MS, stop, 4 * MS..150 * MS);
-    (0..cc::REGISTRY.len(), options(), work(), times, prop_oneof![4 => Just(false), 1 => Just(true)]).prop_map(
-        |(law, options, work, (start, stop, rtt), reverse)| {
+    // what hosts remember is of those with the same RTT
+    let rtt = prop_oneof![3 => 4 * MS..150 * MS, 1 => Just(40 * MS)];
+    let times = (0..400 * MS, stop, rtt);
+    ((0..cc::REGISTRY.len(), 0..60_usize), options(), work(), times, prop_oneof![4 => Just(false), 1 => Just(true)])
+        .prop_map(|((law, variant), options, work, (start, stop, rtt), reverse)| {
             // what ends by itself is not stopped
             let ends = |fields: &Json| fields.get("size").is_some() || fields["traffic"].get("count").is_some();
             let stop = stop.filter(|_| !matches!(&work, Work::Tcp(fields) if ends(fields)));
-            Flow { law, options, work, rtt, start, stop, reverse }
-        },
-    )
+            Flow { law, variant, options, work, rtt, start, stop, reverse }
+        })
 }
 
 pub fn world() -> impl Strategy<Value = World> {
-    let background = (0.05..0.5, 0..cc::REGISTRY.len(), 0..300 * MS, any::<bool>())
-        .prop_map(|(load, law, start, web)| Background { load, law, start, web });
+    let background = (0.05..0.5, 0..cc::REGISTRY.len(), 0..300 * MS, any::<[bool; 2]>())
+        .prop_map(|(load, law, start, [web, remembers])| Background { load, law, start, web, remembers });
     let background = prop_oneof![9 => Just(None), 1 => background.prop_map(Some)];
     (network(), proptest::collection::vec(flow(), 1..4), background, 0_u64..1 << 60)
         .prop_map(|(network, flows, background, seed)| World { network, flows, background, seed })
 }
 
 impl World {
-    /// The same between two nodes of a custom network; another world beside it, on nodes and links of its own, if there is one.
+    /// The same between two nodes of a custom network, with a way round for second paths, and its stations in a row; another world
+    /// beside it, on nodes and links of its own, if there is one.
     pub fn apart(&self, beside: Option<&World>) -> Option<Json> {
         let worlds: Vec<(&World, &str)> = [(self, "flow")].into_iter().chain(beside.map(|w| (w, "beside"))).collect();
         let mut all = json!({ "duration": ns(Told::PLAINLY.duration), "seed": self.seed, "traces": {}, "record": { "samples": "off" } });
-        let (mut nodes, mut links, mut places, mut flows) = (vec![], vec![], vec![], vec![]);
+        let (mut nodes, mut links, mut places, mut flows, mut background) = (vec![], vec![], vec![], vec![], vec![]);
         for (world, name) in worlds {
             let node = |k: u64| format!("{name}-node-{k}");
+            let round = || vec![node(0), node(2), node(1)];
             let last = match &world.network {
                 Network::Wifi(..) => return None,
                 Network::Wired(link) => {
@@ -457,36 +610,55 @@ impl World {
                         all["traces"][name] = text.into();
                     }
                     links.push(json);
+                    let rate = format!("{} bit/s", link.rate);
+                    links.extend(round().windows(2).map(|ends| {
+                        json!({ "from": ends[0], "to": ends[1], "rate": rate, "delay": ns(link.rtt / 3), "queue": { "limit": "9 packets" } })
+                    }));
+                    nodes.extend((0..=2).map(node));
                     1
                 }
-                Network::Radio { hops, .. } => {
+                Network::Radio(radio) => {
                     let far = if name == "beside" { 100_000 } else { 0 };
-                    places.extend((0..=*hops).map(|k| json!([format!("{} m", far + 250 * k), "0 m"])));
-                    *hops
+                    places.extend((0..=radio.hops).map(|k| json!([format!("{} m", far + 250 * k), "0 m"])));
+                    nodes.extend((0..=radio.hops).map(node));
+                    radio.hops
                 }
             };
-            nodes.extend((0..=last).map(node));
+            let ends = |reverse: bool| {
+                let (from, to) = if reverse { (last, 0) } else { (0, last) };
+                json!({ "from": node(from), "to": node(to) })
+            };
             for k in 0..world.flows.len() {
-                if matches!(world.flows[k].work, Work::Paths(..)) {
-                    continue;
-                }
                 let mut flow = world.flow(k, 0);
                 let fields = flow.as_object_mut()?;
-                fields.remove("rtt");
-                let (from, to) = if fields.remove("direction").is_some() { (last, 0) } else { (0, last) };
-                insert(&mut flow, &json!({ "label": format!("{name}-{k}"), "from": node(from), "to": node(to) }));
+                fields.retain(|name, _| !matches!(name.as_str(), "rtt" | "path"));
+                let reverse = fields.remove("direction").is_some();
+                if let Some(paths) = fields.get_mut("paths") {
+                    let mut second = round();
+                    if paths[1].get("direction").is_some() {
+                        second.reverse();
+                    }
+                    *paths = json!([ends(false), second]);
+                } else {
+                    insert(&mut flow, &ends(reverse));
+                }
+                flow["label"] = format!("{name}-{k}").into();
                 flows.push(flow);
             }
+            if let (Some(mut entry), Network::Wired(_)) = (world.background(0), &world.network) {
+                insert(&mut entry, &ends(false));
+                entry["label"] = format!("{name}-background").into();
+                background.push(entry);
+            }
         }
-        all["network"] = json!({ "topology": "custom", "nodes": nodes });
-        if let Network::Radio { routing, rts, .. } = &self.network {
-            let threshold = if *rts { "always" } else { "never" };
-            all["network"]["wireless"] = json!({ "profile": "ns2-2M", "routing": routing, "rts_threshold": threshold });
-            all["network"]["places"] = places.into();
+        let mut network = json!({ "topology": "custom", "nodes": nodes });
+        if let Network::Radio(radio) = &self.network {
+            insert(&mut network, &radio.json(0, format!("flow-node-{}", radio.hops)));
+            network["places"] = places.into();
         } else {
-            all["network"]["links"] = links.into();
+            network["links"] = links.into();
         }
-        all["flows"] = flows.into();
+        insert(&mut all, &json!({ "network": network, "flows": flows, "background": background }));
         Some(all)
     }
 }
