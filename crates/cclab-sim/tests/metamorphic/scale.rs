@@ -86,7 +86,9 @@ pub fn base(world: &World, known: Option<Absolute>) -> Option<Scenario> {
     if world.has_air() {
         return None; // a standard of radios has rates of its own, and no others
     }
-    let mut filled = Scenario::from_json(&world.json(Told { duration: 600_000_000, ..Told::PLAINLY })).ok()?.source;
+    // (a law that doubles its rate until something happens needs time)
+    let duration = if known.is_some() { 2_400_000_000 } else { 600_000_000 };
+    let mut filled = Scenario::from_json(&world.json(Told { duration, ..Told::PLAINLY })).ok()?.source;
     let mut draw = filled["seed"].as_u64()? as usize;
     if let Some(Queue(name, fields)) = known {
         let mut queue = parsed(fields);

@@ -108,6 +108,8 @@ pub(super) struct Notifier {
     /// What the sender of each flow understands.
     kinds: Vec<cc::Notices>,
     flows: BTreeMap<u32, Flow>,
+    /// Those flows, in the order in which their first data came.
+    order: Vec<u32>,
     pending: Vec<Pending>,
     searches: Vec<Search>,
     /// What is to be done, in this order.
@@ -131,6 +133,7 @@ impl Notifier {
         }
         self.kinds[flow] = notices;
         self.flows.remove(&(flow as u32));
+        self.order.retain(|&known| known != flow as u32);
     }
 
     /// Whether stations listen to who passes notices on.
@@ -161,14 +164,17 @@ impl Notifier {
             return false;
         }
         let notices = self.kinds[packet.flow as usize];
-        let flow = self.flows.entry(packet.flow).or_insert_with(|| Flow {
-            notices,
-            to: packet.to,
-            source: parcel.source,
-            destination,
-            received: 0,
-            round_trip: 0,
-            traces: BTreeMap::new(),
+        let flow = self.flows.entry(packet.flow).or_insert_with(|| {
+            self.order.push(packet.flow);
+            Flow {
+                notices,
+                to: packet.to,
+                source: parcel.source,
+                destination,
+                received: 0,
+                round_trip: 0,
+                traces: BTreeMap::new(),
+            }
         });
         let trace = flow.traces.entry(at).or_default();
         (trace.upstream, trace.passed) = (from, now);
@@ -185,6 +191,12 @@ impl Notifier {
             trace.kept.insert(seq(packet), id);
         }
         true
+    }
+
+    /// The flows to a destination. Where several are told of the same, their notices leave in this order: which number a flow has
+    /// in a scenario does not matter.
+    fn towards(&self, to: StationId) -> Vec<u32> {
+        self.order.iter().copied().filter(|number| self.flows[number].destination == to).collect()
     }
 
     fn trace(&mut self, flow: u32, at: StationId) -> Option<&mut Trace> {
@@ -234,8 +246,8 @@ impl Notifier {
         failed: Option<&Packet>,
         repairing: bool,
     ) {
-        for number in self.flows.keys().copied().collect::<Vec<_>>() {
-            let Some(flow) = self.flows.get_mut(&number).filter(|flow| flow.destination == to) else { continue };
+        for number in self.towards(to) {
+            let Some(flow) = self.flows.get_mut(&number) else { continue };
             let (notices, is_source) = (flow.notices, flow.source == at);
             let failed = failed.filter(|packet| packet.flow == number && packet.forward).map(seq);
             let Some(trace) = flow.traces.get_mut(&at) else { continue };
@@ -278,8 +290,8 @@ impl Notifier {
     /// A station has a way to `to`. `told`: up to where the receiver of a flow has everything, if a reply said so.
     pub(super) fn route_found(&mut self, now: Time, at: StationId, to: StationId, told: impl Fn(u32) -> Option<u64>) {
         self.searches.retain(|search| (search.at, search.to) != (at, to));
-        for number in self.flows.keys().copied().collect::<Vec<_>>() {
-            let Some(flow) = self.flows.get_mut(&number).filter(|flow| flow.destination == to) else { continue };
+        for number in self.towards(to) {
+            let Some(flow) = self.flows.get_mut(&number) else { continue };
             let (notices, received) = (flow.notices, told(number).unwrap_or(flow.received));
             let is_source = flow.source == at;
             let Some(trace) = flow.traces.get_mut(&at) else { continue };
@@ -414,8 +426,8 @@ impl Notifier {
 
     /// A station gives a way up, and what it keeps.
     fn forget(&mut self, at: StationId, to: StationId) {
-        for flow in self.flows.values_mut().filter(|flow| flow.destination == to) {
-            if let Some(trace) = flow.traces.get_mut(&at) {
+        for number in self.towards(to) {
+            if let Some(trace) = self.trace(number, at) {
                 trace.broken = None;
                 let kept = std::mem::take(&mut trace.kept);
                 self.effects.extend(kept.into_values().map(|parcel| Effect::Drop { at, parcel }));
