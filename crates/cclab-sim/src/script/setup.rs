@@ -144,7 +144,7 @@ impl Setup {
     fn option(&mut self, option: &Setting, notes: &mut Vec<String>) -> Result<(), String> {
         let key = format!("--{}", option.key);
         match option.key.as_str() {
-            "tolerance_usecs" => self.tolerance = Duration::from_micros(number(&key, &option.value)?),
+            "tolerance_usecs" => self.tolerance = Duration::from_micros(within(&key, &option.value, 0, 1 << 40)?),
             "tolerance_percent" => self.tolerance_share = number::<f64>(&key, &option.value)?.clamp(0.0, 100.0) / 100.0,
             "tcp_ts_tick_usecs" => self.timestamp_tick = number(&key, &option.value)?,
             "mtu" => self.mss = within::<u32>(&key, &option.value, 104, 65_535)? - HEADERS,

@@ -586,6 +586,9 @@ impl World<'_> {
             return Err("setsockopt: expected the name of an option as third argument".to_owned());
         };
         let value = list_number(call, 3).unwrap_or(0);
+        if !(i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(&value) {
+            return Err(format!("{option}: {value} does not fit the 32 bits of an int"));
+        }
         let now = self.now;
         let no_client = self.setup.fast_open & FAST_OPEN_CLIENT == 0;
         let default_lowat = self.setup.not_sent_lowat;
@@ -610,6 +613,7 @@ impl World<'_> {
             ("TCP_NOTSENT_LOWAT", Some(connection)) => {
                 connection.buffer.set_lowat(value as u32, default_lowat);
             }
+            ("TCP_USER_TIMEOUT", _) if !(0..=i64::from(i32::MAX)).contains(&value) => return Ok(Err("EINVAL")),
             ("TCP_USER_TIMEOUT", connection) => {
                 let timeout = (value > 0).then(|| Duration::from_millis(value as u64));
                 match connection {
@@ -650,11 +654,11 @@ impl World<'_> {
             }
             ("SO_LINGER", _) => {
                 let text = if let Some(Value::Text(text)) = call.args.get(3) { text } else { "" };
-                let number = |name| field(text, name).and_then(|value| value.parse::<u64>().ok());
+                let number = |name| field(text, name).and_then(|value| value.parse::<u32>().ok());
                 let (Some(on), Some(seconds)) = (number("onoff"), number("linger")) else {
-                    return Err("SO_LINGER: expected {onoff=1, linger=0}".to_owned());
+                    return Err("SO_LINGER: expected {onoff=1, linger=0}, of 32 bits each".to_owned());
                 };
-                self.socket_mut(fd).linger = (on != 0).then_some(seconds);
+                self.socket_mut(fd).linger = (on != 0).then_some(u64::from(seconds));
             }
             ("TCP_SYNCNT", _) if !(1..=127).contains(&value) => return Ok(Err("EINVAL")),
             ("TCP_SYNCNT", None) => {
