@@ -49,6 +49,20 @@ pub const ABSOLUTE: &[(Absolute, &str)] = &[
         "RTTs that differ by 4 to 16 ms (RFC 9406)",
     ),
     (Law("htcp", Some("linux")), "jiffies (Linux)"),
+    (
+        Tcp(
+            r#"{ "cc": { "name": "htcp", "variant": "linux" }, "flavour": "paper" }"#,
+            r#"{ "cc": { "variant": "paper" } }"#,
+        ),
+        "jiffies (Linux)",
+    ),
+    (
+        Tcp(
+            r#"{ "cc": { "name": "htcp", "rtt_scaling": true }, "flavour": "paper" }"#,
+            r#"{ "cc": { "rtt_scaling": false } }"#,
+        ),
+        "growth in proportion to RTT/100 ms",
+    ),
     (Law("bbr", None), "two segments at once from 1.2 Mbit/s on, 100 ms of extra ACKs, minima over 10 s"),
     (Law("bbr3", None), "minima over 5 s, ProbeRTT of 200 ms, 2 to 3 s between probes"),
     (Law("cbbr", None), "those of BBR"),
@@ -114,6 +128,10 @@ pub fn base(world: &World, known: Option<Absolute>) -> Option<Scenario> {
         for flow in filled["flows"].as_array_mut()? {
             if flow["traffic"]["kind"] == "requests" {
                 flow.as_object_mut()?.remove("traffic");
+            }
+            if flow["kind"] == "tcp" {
+                // an ACK that is late by more than a window is out of place
+                insert(flow, &json!({ "receive_buffer": "256 MiB", "initial_receive_buffer": "whole" }));
             }
         }
     }

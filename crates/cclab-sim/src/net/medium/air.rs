@@ -101,8 +101,8 @@ pub(super) struct Ear {
     pub(super) counts: Receptions,
     /// Those that begin after the next one, in order; few, for all of them are on their way here.
     later: Vec<Arrival>,
-    /// When the slots were drawn.
-    drawn: Time,
+    /// The slots that were drawn count from then on at the earliest.
+    ready: Time,
     /// The frame in reception.
     frame: Arrival,
     /// The frame that was lost last because the station was sending.
@@ -126,7 +126,7 @@ impl Ear {
             came: 0,
             counts: Receptions::default(),
             later: Vec::new(),
-            drawn: Time::ZERO,
+            ready: Time::ZERO,
             frame: NONE,
             deaf: UNNUMBERED,
         }
@@ -313,7 +313,16 @@ impl Ear {
 
     /// Whether it has been so for a DIFS.
     pub(super) fn is_free(&self, now: Time, timing: &Timing) -> bool {
-        self.state == State::Quiet && self.quiet_from() + timing.difs <= now
+        self.state == State::Quiet && self.free_from(timing) <= now
+    }
+
+    /// From when on nothing that the station knows of has kept it from counting for a DIFS: before the run it was quiet for ever.
+    #[inline]
+    fn free_from(&self, timing: &Timing) -> Time {
+        match self.quiet_from() {
+            Time::ZERO => Time::ZERO,
+            quiet => quiet + timing.difs,
+        }
     }
 
     /// Something begins: whole slots that have passed are subtracted.
@@ -323,16 +332,16 @@ impl Ear {
         if now > quiet {
             self.idle.0 += now.0 - quiet.0;
             if self.slots.is_some() {
-                self.subtract(now, quiet, timing);
+                self.subtract(now, timing);
             }
         }
     }
 
-    /// Subtracts the slots that have passed since it was `quiet`.
+    /// Subtracts the slots that have passed.
     #[inline(never)]
-    fn subtract(&mut self, now: Time, quiet: Time, timing: &Timing) {
+    fn subtract(&mut self, now: Time, timing: &Timing) {
         let Some(slots) = self.slots else { return };
-        let from = quiet.max(self.drawn) + timing.difs;
+        let from = self.free_from(timing).max(self.ready);
         let over = now >= from + timing.slot * u64::from(slots);
         self.slots = (!over).then(|| slots - (now.since(from).0 / timing.slot.0) as u32);
     }
@@ -346,9 +355,10 @@ impl Ear {
         }
     }
 
-    /// Draws a back-off of so many slots.
-    pub(super) fn draw(&mut self, now: Time, slots: u32) {
-        (self.slots, self.drawn) = (Some(slots), now);
+    /// Backs off for so many slots, which count from `ready` on at the earliest: a DIFS after they are drawn, at once where the
+    /// medium is free.
+    pub(super) fn back_off(&mut self, ready: Time, slots: u32) {
+        (self.slots, self.ready) = (Some(slots), ready);
     }
 
     /// The back-off is over.
@@ -365,7 +375,7 @@ impl Ear {
     #[inline]
     pub(super) fn backoff_end(&self, timing: &Timing) -> Option<Time> {
         let slots = self.slots?;
-        Some(self.quiet_from().max(self.drawn) + timing.difs + timing.slot * u64::from(slots))
+        Some(self.free_from(timing).max(self.ready) + timing.slot * u64::from(slots))
     }
 
     /// The earliest that the back-off may end: a frame that is understood ends the wait for one that was not, and nobody is told.
@@ -375,8 +385,8 @@ impl Ear {
         if self.resync <= now {
             return Some(end);
         }
-        let quiet = self.until.max(self.nav).max(self.engaged).max(self.drawn).max(now);
-        Some(end.min(quiet + timing.difs + timing.slot * u64::from(self.slots?)))
+        let quiet = self.until.max(self.nav).max(self.engaged).max(now);
+        Some(end.min((quiet + timing.difs).max(self.ready) + timing.slot * u64::from(self.slots?)))
     }
 
     /// How long it has been sending, receiving, sensing or kept quiet by others, up to `now`.
@@ -509,20 +519,33 @@ mod tests {
         assert_eq!((ear.quiet_from(), ear.counts.deaf), (us(300), 1));
     }
 
+    /// Before the run nobody sends: the medium is free in its first microseconds as it is at any other time of day.
+    #[test]
+    fn it_was_quiet_before_the_run() {
+        let timing = timing(Backoff::Standard);
+        let mut ear = Ear::new();
+        assert!(ear.is_free(us(0), &timing) && ear.is_free(us(7), &timing));
+        ear.back_off(us(7), 0);
+        assert_eq!(ear.backoff_end(&timing), Some(us(7)));
+        ear.push(us(7), frame(8, 10, STRONG), &timing);
+        ear.settle(us(10), &timing);
+        assert!(!ear.is_free(us(559), &timing) && ear.is_free(us(560), &timing));
+    }
+
     /// A frame that begins when the back-off ends is too late to stop it; one nanosecond earlier it does, and whole slots are
     /// gone.
     #[test]
     fn a_backoff_counts_whole_slots() {
         let timing = timing(Backoff::Ns2);
         let mut ear = Ear::new();
-        ear.draw(us(100), 10);
+        ear.back_off(us(150), 10);
         assert_eq!(ear.backoff_end(&timing), Some(us(350)));
         ear.push(us(100), frame(350, 360, STRONG), &timing);
         ear.settle(us(350), &timing);
         assert!(ear.is_idle(us(350)) && ear.backoff_end(&timing) == Some(us(350)));
         // busy from 219 µs on: DIFS and three slots have passed; seven and DIFS follow the reservation
         let mut ear = Ear::new();
-        ear.draw(us(100), 10);
+        ear.back_off(us(150), 10);
         ear.push(us(100), frame(219, 300, STRONG), &timing);
         ear.settle(us(230), &timing);
         assert!(!ear.is_idle(us(230)));

@@ -200,14 +200,14 @@ impl Station {
         (self.task, self.due) = (task, due);
     }
 
-    /// Draws a back-off from the contention window.
-    fn back_off(&mut self, now: Time, rule: Backoff) {
+    /// Draws a back-off from the contention window, which counts from `ready` on at the earliest.
+    fn back_off(&mut self, ready: Time, rule: Backoff) {
         let slots = match rule {
             Backoff::Standard => self.cw + 1,
             Backoff::Ns2 => self.cw,
         };
         let slots = self.rng.below(slots.into()) as u32;
-        self.ear.draw(now, slots);
+        self.ear.back_off(ready, slots);
     }
 
     /// What would go for a neighbour now, taken back by routing.
@@ -347,8 +347,8 @@ impl Medium {
         }
         if !station.ear.backs_off() {
             match self.mac.backoff {
-                Backoff::Standard if station.ear.is_free(now, &self.timing) => station.ear.draw(Time::ZERO, 0),
-                rule => station.back_off(now, rule),
+                Backoff::Standard if station.ear.is_free(now, &self.timing) => station.ear.back_off(now, 0),
+                rule => station.back_off(now + self.timing.difs, rule),
             }
         }
         self.arm(now, at);
@@ -568,7 +568,7 @@ impl Medium {
     fn retry(&mut self, now: Time, at: usize) {
         let station = &mut self.stations[at];
         station.cw = (2 * station.cw + 1).min(self.mac.cw_max);
-        station.back_off(now, self.mac.backoff);
+        station.back_off(now + self.timing.difs, self.mac.backoff);
     }
 
     /// The frame in service was acknowledged, or has been sent to all.
@@ -584,7 +584,7 @@ impl Medium {
         station.plan(Task::Nothing, Time::NEVER);
         station.ear.engaged = now;
         station.cw = self.mac.cw_min;
-        station.back_off(now, self.mac.backoff);
+        station.back_off(now + self.timing.difs, self.mac.backoff);
         if let Item { content: Content::Parcel(parcel), next: Some(_), .. } = service.item {
             self.parcels.remove(parcel);
         }
@@ -599,7 +599,7 @@ impl Medium {
         station.cw = self.mac.cw_min;
         if self.mac.backoff == Backoff::Standard {
             (station.short, station.long) = (0, 0);
-            station.back_off(now, Backoff::Standard);
+            station.back_off(now + self.timing.difs, Backoff::Standard);
         }
         if let (Content::Parcel(parcel), Some(next)) = (service.item.content, service.item.next) {
             let failed = &mut self.parcels[parcel];
