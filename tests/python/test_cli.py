@@ -14,7 +14,7 @@ import pytest
 
 import cclab
 from bad_scenarios import BAD, GOOD
-from cclab import _core, algorithms, folders, registry
+from cclab import algorithms, folders, registry
 from cclab.cli.commands import _changes
 from cclab.scenario import names_on
 from conftest import CLAB, EXAMPLES, in_a_process, write
@@ -586,24 +586,6 @@ def test_ctrl_c(tmp_path):
     assert "Interrupted" in err
     assert "Traceback" not in err
     assert [p.name for p in tmp_path.iterdir()] == ["s.toml"]
-
-
-def test_ctrl_c_while_ten_thousand_stations_are_set_up():
-    """Who hears whom is a matter of 50 million pairs, seconds of work; whoever runs it hears of a wish to stop meanwhile."""
-    everybody = """
-        duration = "1 s"
-        flows = [{ cc = "reno", from = "n0", to = "n1" }]
-        [network]
-        topology = "random"
-        nodes = 10000
-        area = ["200 m", "200 m"]
-        wireless = { profile = "standard", routing = "static" }
-    """
-    scenario = cclab.Scenario.from_toml(everybody).to_json()
-    before = time.thread_time()
-    simulation = _core.Simulation(scenario, None)
-    assert [simulation.advance(1) for _ in range(5)] == [0.0] * 5  # 50 ms each
-    assert time.thread_time() - before < 0.5
 
 
 def test_a_reader_that_goes_away_is_no_failure():

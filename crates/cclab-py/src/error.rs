@@ -27,17 +27,13 @@ pub fn keep_panics_for_python() {
 
 /// Runs `body`; a panic in it becomes a `CclabError` that asks for a report, never an abort.
 pub fn guard<T>(py: Python<'_>, body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    caught(body).unwrap_or_else(|said| Err(bug(py, &said)))
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+        let said = PANIC.with_borrow_mut(Option::take).unwrap_or_else(|| "no message".into());
+        Err(bug(py, &said))
+    })
 }
 
-/// What comes of `body`, or what a panic in it said.
-pub fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(body))
-        .map_err(|_| PANIC.with_borrow_mut(Option::take).unwrap_or_else(|| "no message".into()))
-}
-
-/// A mistake of ours.
-pub fn bug(_py: Python<'_>, said: &str) -> PyErr {
+fn bug(_py: Python<'_>, said: &str) -> PyErr {
     python::CclabError::new_err(format!("bug in cclab, please report it with the scenario and the seed: {said}"))
 }
 

@@ -9,24 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use serde_json::json;
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
-
-/// How far a run is.
-enum Stage {
-    /// It is set up, by a thread of its own.
-    SetUp(Receiver<Result<Result<world::Simulation, world::Error>, String>>),
-    Running(Box<world::Simulation>),
-}
-
-/// With more stations to set it up takes longer than anybody who wants to stop it should wait: who hears whom is a matter of pairs.
-const MANY_STATIONS: usize = 1000;
 
 /// One run in progress.
 #[pyclass(module = "cclab._core")]
 pub struct Simulation {
     /// `None` once it is finished or has failed.
-    stage: Mutex<Option<Stage>>,
+    sim: Mutex<Option<world::Simulation>>,
     seed: u64,
     /// A flow has a law written in Python: the GIL is kept during a slice, which is cheaper than to take it on each ACK.
     interpreted: bool,
@@ -44,37 +33,18 @@ impl Simulation {
                 )));
             }
             let seed = seed.unwrap_or(scenario.seed);
+            let sim = world::Simulation::new(&scenario, seed).map_err(|e| error::simulation(py, &e))?;
+            let sim = Mutex::new(Some(sim));
             let interpreted = scenario.interpreted().next().is_some();
-            let stage = if scenario.nodes.len() > MANY_STATIONS && !interpreted {
-                let (done, sim) = sync_channel(1);
-                // whoever waited for it may be gone
-                std::thread::spawn(move || {
-                    let _ = done.send(error::caught(|| world::Simulation::new(&scenario, seed)));
-                });
-                Stage::SetUp(sim)
-            } else {
-                let sim = world::Simulation::new(&scenario, seed).map_err(|e| error::simulation(py, &e))?;
-                Stage::Running(Box::new(sim))
-            };
-            Ok(Simulation { stage: Mutex::new(Some(stage)), seed, interpreted })
+            Ok(Simulation { sim, seed, interpreted })
         })
     }
 
     /// Serve up to `max_events` events, but for some 50 ms at most, without the GIL unless a law is written in Python; the share of simulated
-    /// time done, 0.0 while it is still set up, 1.0 when finished.
+    /// time done, 1.0 when finished.
     fn advance(&self, py: Python<'_>, max_events: u64) -> PyResult<f64> {
         // Out of its place while it runs: after an error or a panic it is gone, so nobody goes on with a broken run.
-        let mut sim = match self.take()? {
-            Stage::Running(sim) => sim,
-            Stage::SetUp(done) => match py.detach(|| done.recv_timeout(SLICE).map_err(|late| (late, done))) {
-                Ok(sim) => Box::new(sim.map_err(|said| error::bug(py, &said))?.map_err(|e| error::simulation(py, &e))?),
-                Err((RecvTimeoutError::Timeout, done)) => {
-                    *self.place() = Some(Stage::SetUp(done));
-                    return Ok(0.0);
-                }
-                Err((RecvTimeoutError::Disconnected, _)) => unreachable!("the thread tells what came of it"),
-            },
-        };
+        let mut sim = self.take()?;
         let (done, sim) = error::guard(py, || {
             let done = match self.interpreted {
                 true => in_turns(&mut sim, max_events, 8),
@@ -83,7 +53,7 @@ impl Simulation {
             let done = done.map_err(|e| error::simulation(py, &e))?;
             Ok((done, sim))
         })?;
-        *self.place() = Some(Stage::Running(sim));
+        *self.place() = Some(sim);
         Ok(done)
     }
 
@@ -91,7 +61,7 @@ impl Simulation {
     /// numpy is not loaded.
     #[pyo3(signature = (arrays = true))]
     fn finish<'py>(&self, py: Python<'py>, arrays: bool) -> PyResult<Bound<'py, PyDict>> {
-        let Stage::Running(sim) = self.take()? else { return Err(error::run("the run has not begun")) };
+        let sim = self.take()?;
         let result = error::guard(py, || py.detach(|| sim.finish()).map_err(|e| error::simulation(py, &e)))?;
         let out = taken_over(py, result, if arrays { array } else { list })?;
         out.set_item("seed", self.seed)?;
@@ -119,10 +89,10 @@ fn in_turns(sim: &mut world::Simulation, max_events: u64, turn: u64) -> Result<f
 }
 
 impl Simulation {
-    fn place(&self) -> std::sync::MutexGuard<'_, Option<Stage>> {
-        self.stage.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn place(&self) -> std::sync::MutexGuard<'_, Option<world::Simulation>> {
+        self.sim.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-    fn take(&self) -> PyResult<Stage> {
+    fn take(&self) -> PyResult<world::Simulation> {
         self.place()
             .take()
             .ok_or_else(|| error::run("the run is finished, has failed, or is advanced by another thread"))
